@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from polytomy.errors import CodeError
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix
 from polytomy.scheme.standard_codes import exhaustive, one_vs_rest, orthogonal
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from polytomy.errors import CodeError
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix
 from strategies import orders, sided_codes
 
 FloatArray = NDArray[np.float64]

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from polytomy.scheme import BinaryName, ClassRef, Node, NodeRef, Scheme
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import BinaryName, ClassRef, CodingMatrix, Node, NodeRef, Scheme
 from polytomy.scheme.standard_codes import direct
 
 NAME_CHARACTERS = "abcXYZ_.-+019/é漢@\\"

@@ -23,9 +23,7 @@ from polytomy.errors import (
     RoutineWarning,
     SchemeError,
 )
-from polytomy.scheme import Scheme, parse, read
-from polytomy.scheme.coding_matrix import CodingMatrix
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import CodingMatrix, Scheme, SchemeEnsemble, parse, read
 from polytomy.solvers import decode, solve
 
 if TYPE_CHECKING:

@@ -1,15 +1,19 @@
 """The command as a whole: its help, and how it fails."""
 
 import csv
+import json
+import os
 import re
 import shlex
+import signal
+from contextlib import suppress
 from importlib.metadata import version
 from unittest import mock
 
 import pytest
 
 from polytomy.cli.app import app
-from polytomy.cli.option_names import find_command
+from polytomy.cli.help_pages import find_command
 from polytomy.errors import Argument, RoutineWarning, warn_caller
 
 COMMANDS = {info.name or info.callback.__name__: info.callback for info in app.registered_commands}
@@ -74,7 +78,7 @@ def test_the_example_in_the_help_works(finish, polytomy, here, name):
         (["design", "tree", "-n", 10**15], "--classes 1000000000000000 is too many"),
         (["design", "one-vs-one", "-n", 10**5], "a coding matrix has at most 536,870,912"),
         (["design", "exhaustive", "-n", 21], "an exhaustive code of 21 classes"),
-        (["design", "random", "-n", 9, "--rows", 3], "3 is too few to"),
+        (["design", "random", "-n", 9, "--partitions", 3], "3 is too few to"),
         (["show", "nothing.control"], "nothing.control: No such file or directory"),
         (["show", "."], ".: Is a directory"),
         (["show", "bad.control"], "bad.control:1:1: m has only one branch"),
@@ -144,6 +148,29 @@ def test_an_interrupt_is_a_message(polytomy, here):
     assert not (here / "m.polytomy").exists()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+@pytest.mark.usefixtures("hears_interrupts")
+def test_an_interrupt_that_an_extension_module_hides_is_a_message(polytomy, here):
+    def import_extension(*_, **__):
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise ImportError("numpy failed to import")
+
+    before = signal.getsignal(signal.SIGINT)
+    with mock.patch("polytomy.cli.training.read_samples", side_effect=import_extension):
+        outcome = polytomy("train", "iris.csv", "-o", "m.polytomy")
+    assert outcome == (130, "", "polytomy: interrupted\n")
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_package_that_is_missing_is_no_interrupt(polytomy, here):
+    with (
+        mock.patch("polytomy.cli.training.read_samples", side_effect=ImportError("nothing")),
+        pytest.raises(ImportError, match="nothing"),
+    ):
+        polytomy("train", "iris.csv", "-o", "m.polytomy")
+
+
 def test_an_interrupt_while_options_are_read_is_a_message(polytomy, here):
     with mock.patch("typer.core.TyperGroup.parse_args", side_effect=KeyboardInterrupt):
         outcome = polytomy("train", "iris.csv", "-o", "m.polytomy")
@@ -178,3 +205,31 @@ def test_the_help_names_every_command(polytomy):
         outcome = polytomy(option)
         assert outcome.code == 0
         assert all(f" {name} " in outcome.out for name in [*COMMANDS, "datasets"])
+
+
+def test_warm_up_says_what_is_ready_and_where(polytomy):
+    outcome = polytomy("warm-up")
+    assert outcome.code == 0
+    lines = outcome.err.splitlines()
+    count = len(lines)
+    assert lines[0].startswith(f"1/{count} ")
+    assert lines[-1].startswith(f"{count}/{count} ")
+    pattern = rf"{count} routines are ready \(.*, \d+\.\d s\); their machine code is in .*\n"
+    assert re.fullmatch(pattern, outcome.out)
+
+
+def test_warm_up_prints_json(polytomy):
+    outcome = polytomy("warm-up", "--json")
+    assert outcome.err == ""
+    found = json.loads(outcome.out)
+    assert set(found) == {"n_routines", "n_compiled", "seconds", "folder"}
+
+
+def test_warm_up_in_a_folder_that_cannot_be_written_is_one_message(polytomy, tmp_path, monkeypatch):
+    file = tmp_path / "file"
+    file.touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(file))
+    outcome = polytomy("warm-up")
+    assert outcome.code == 2
+    assert outcome.err.startswith(f"polytomy: NUMBA_CACHE_DIR is {file}, which is not writable (")
+    assert outcome.err.count("\n") == 1

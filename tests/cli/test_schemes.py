@@ -60,9 +60,8 @@ def test_compact_is_the_short_form(polytomy):
     assert outcome.out == "@exhaustive {0 1 2 3}\n"
 
 
-@pytest.mark.parametrize("option", ["--partitions", "--rows"])
-def test_the_number_of_partitions_is_that_of_a_random_code(polytomy, option):
-    text = polytomy("design", "random", "-n", 6, option, 9, "--seed", 0).out
+def test_the_number_of_partitions_is_that_of_a_random_code(polytomy):
+    text = polytomy("design", "random", "-n", 6, "--partitions", 9, "--seed", 0).out
     assert parse(text) == designs.random_code(6, n_partitions=9, random_state=0)
 
 
@@ -187,16 +186,6 @@ def test_help_names_every_command(polytomy, option):
 def test_help_on_designs_names_every_design(polytomy):
     words = " ".join(polytomy("design", "--help").out.replace("│", "").split())
     assert all(name in words for name in (*DESIGNS, *LABEL_DESIGNS, *DATA_DESIGNS))
-
-
-@pytest.mark.parametrize(
-    ("command", "option", "alias"),
-    [("design", "--partitions", "--rows"), ("distances", "--distance", "--measure")],
-)
-def test_help_shows_the_option_and_not_its_old_name(polytomy, command, option, alias):
-    text = polytomy(command, "--help").out
-    assert option in text
-    assert alias not in text
 
 
 def test_check_reports_problems_as_json(polytomy, here):

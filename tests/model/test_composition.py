@@ -12,7 +12,7 @@ from sklearn.svm import SVC, LinearSVC
 from polytomy import PolytomyClassifier, designs, parse, solve
 from polytomy.errors import ArgumentError, CodeError, SchemeError
 from polytomy.model.composition import Composition
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import SchemeEnsemble
 
 REVERSED_PAIRS = designs.one_vs_one([3, 2, 1, 0])
 

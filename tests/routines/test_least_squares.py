@@ -19,7 +19,7 @@ from least_squares_cases import (
 from polytomy.errors import CodeError
 from polytomy.routines.compiled import least_squares as compiled
 from polytomy.routines.reference import least_squares as reference
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix
 from polytomy.scheme.structure import pair_of_each_row
 
 law = settings(max_examples=40, deadline=None)

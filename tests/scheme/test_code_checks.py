@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from polytomy.errors import CodeError, CodeProblem
+from polytomy.scheme import CodingMatrix
 from polytomy.scheme.code_checks import MAX_ENTRIES, find_problems
-from polytomy.scheme.coding_matrix import CodingMatrix
 
 BLOCK_ENTRIES = "polytomy.scheme.structure._BLOCK_ENTRIES"
 

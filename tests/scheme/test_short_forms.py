@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from polytomy import designs
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix
 from polytomy.scheme.short_forms import SHORT_FORMS, find_short_form
 
 

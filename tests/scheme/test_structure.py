@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polytomy.scheme import structure
+from polytomy.scheme import CodingMatrix, structure
 from polytomy.scheme.code_checks import find_problems
-from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.scheme.standard_codes import adjacent, exhaustive, one_vs_one, one_vs_rest, orthogonal
 from strategies import coding_matrices
 

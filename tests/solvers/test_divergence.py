@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
 
 from polytomy.errors import ArgumentError
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix
 from polytomy.scheme.standard_codes import one_vs_one
 from polytomy.solvers.divergence import solve_divergence
 from polytomy.solvers.least_squares import solve_least_squares

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix
 from polytomy.solvers.method import (
     ADJACENT,
     ANY_CODE,

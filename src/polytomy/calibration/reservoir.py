@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.rows import concatenate_rows, take_rows
+from polytomy.inputs.rows import stack_rows, take_rows
 from polytomy.states import LARGEST, State, field_values, stored_as
 
 __all__ = ["Batch", "Reservoir", "Taken"]
@@ -281,4 +281,4 @@ def _count_before(class_indices: Integers) -> Integers:
 
 def _join(first: Any, other: Any, rows: Integers) -> Any:
     """Return rows, followed by some rows of another array."""
-    return first if not len(rows) else concatenate_rows([first, take_rows(other, rows)])
+    return first if not len(rows) else stack_rows([first, take_rows(other, rows)])

@@ -11,30 +11,27 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
-from typing import Annotated, Any
+from threading import current_thread, main_thread
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from polytomy.cli import (
-    datasets,
     evaluating,
-    exporting,
     model_files,
     predicting,
-    reporting,
     schemes,
     searching,
-    splitting,
     training,
     trials,
-    warming,
 )
-from polytomy.cli.help_pages import HelpfulCommand, HelpfulGroup
-from polytomy.cli.interrupts import interrupt_after_imports
-from polytomy.cli.option_names import find_command, show_option
-from polytomy.cli.text_files import explain_failure, print_text
+from polytomy.cli.data import explain_failure, has_terminal, print_answer, print_text
+from polytomy.cli.help_pages import HelpfulCommand, HelpfulGroup, find_command, show_option
+from polytomy.cli.options import AsJson, Jobs, expand_options
 from polytomy.errors import Message, PolytomyError
+
+if TYPE_CHECKING:
+    from polytomy.routines.warming import WarmUpProgress
 
 __all__ = ["app", "main"]
 
@@ -63,32 +60,98 @@ def _own_interrupts() -> Iterator[None]:
         raise _Interrupted from None
 
 
-app = typer.Typer(
-    name="polytomy",
-    cls=_Commands,
-    help="Multi-class classifiers composed of binary ones.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
+def _make_app(cls: Any, **options: Any) -> typer.Typer:
+    return typer.Typer(
+        cls=cls,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="markdown",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        **options,
+    )
+
+
+def warm_up(n_jobs: Jobs = None, as_json: AsJson = False) -> None:
+    """Compile all routines now, so that no later command or program has to.
+
+    Run it when you build a container image. The machine code is stored next to the package, or in
+    the folder named by the environment variable NUMBA_CACHE_DIR. Routines that are already compiled
+    are not compiled again.
+
+    Example: `polytomy warm-up`
+    """
+    from polytomy.routines import warming
+
+    with _show_progress(is_silent=as_json) as on_progress:
+        done = warming.warm_up(on_progress, n_jobs=n_jobs)
+    compiled = f"{done.n_compiled} functions compiled" if done.n_compiled else "nothing to compile"
+    print_answer(
+        {**done._asdict(), "folder": str(done.folder)},
+        f"{done.n_routines} routines are ready ({compiled}, {done.seconds:.1f} s); "
+        f"their machine code is in {done.folder}",
+        as_json,
+    )
+
+
+@contextmanager
+def _show_progress(*, is_silent: bool) -> Iterator[Callable[[WarmUpProgress], None] | None]:
+    """Yield a progress callback: a bar on a terminal, otherwise one line per routine."""
+    if is_silent:
+        yield None
+        return
+    if not has_terminal():
+        yield _print_line
+        return
+    from rich import progress as rich
+    from rich.console import Console
+
+    columns = (
+        rich.BarColumn(),
+        rich.MofNCompleteColumn(),
+        rich.TimeElapsedColumn(),
+        rich.TextColumn("{task.description}"),
+    )
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda at: progress.update(
+            task, completed=at.n_done, total=at.n_routines, description=at.routine
+        )
+
+
+def _print_line(at: WarmUpProgress) -> None:
+    if at.routine:
+        line = f"{at.n_done + 1}/{at.n_routines} {at.routine}"
+        print(line, file=sys.stderr, flush=True)
+
+
+app = _make_app(_Commands, name="polytomy", help="Multi-class classifiers composed of binary ones.")
+datasets = _make_app(
+    HelpfulGroup, help="List and download datasets for trials.", add_completion=False
 )
-for commands in (
-    training,
-    predicting,
-    evaluating,
-    model_files,
-    exporting,
-    splitting,
-    schemes,
-    searching,
-    trials,
-    reporting,
-    datasets,
-    warming,
-):
-    commands.register(app)
-for command in app.registered_commands:
-    command.cls = HelpfulCommand
+_COMMANDS: tuple[Callable[..., None], ...] = (
+    training.train,
+    predicting.predict,
+    evaluating.evaluate,
+    model_files.info,
+    model_files.convert,
+    model_files.export,
+    trials.split,
+    schemes.design,
+    schemes.check,
+    schemes.show,
+    schemes.flatten,
+    schemes.tree,
+    searching.distances,
+    searching.search,
+    trials.trials,
+    trials.report,
+    warm_up,
+)
+for function in _COMMANDS:
+    app.command(function.__name__.replace("_", "-"), cls=HelpfulCommand)(expand_options(function))
+datasets.command("list", cls=HelpfulCommand)(expand_options(trials.list_datasets))
+datasets.command("get", cls=HelpfulCommand)(expand_options(trials.get_datasets))
+app.add_typer(datasets, name="datasets")
 
 
 def _print_version(is_given: bool) -> None:
@@ -117,22 +180,48 @@ def main() -> None:
     # SIGTERM becomes SystemExit, so that temporary files are removed.
     with suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    with _noted_interrupts() as interrupts:
+        try:
+            app(prog_name="polytomy")
+        except (_Interrupted, KeyboardInterrupt):
+            _fail("interrupted", _EXIT_CODE_OF_INTERRUPT)
+        except ImportError:
+            # An extension module that is being imported turns Ctrl-C into this.
+            if not interrupts:
+                raise
+            _fail("interrupted", _EXIT_CODE_OF_INTERRUPT)
+        except PolytomyError as error:
+            _fail(_show_message(error))
+        except OSError as error:
+            _fail(explain_failure(error))
+        except MemoryError:
+            _fail("out of memory")
+        except UnicodeEncodeError as error:
+            character = error.object[error.start]
+            _fail(f"the terminal cannot show {character!a}; set its encoding to UTF-8")
+        except (ValueError, csv.Error) as error:
+            # Raised by scikit-learn or the csv module because of the options or the data.
+            _fail(str(error))
+
+
+@contextmanager
+def _noted_interrupts() -> Iterator[list[int]]:
+    """Yield a list that grows with each Ctrl-C, which still raises KeyboardInterrupt."""
+    noted: list[int] = []
+
+    def interrupt(number: int, _: object) -> None:
+        noted.append(number)
+        raise KeyboardInterrupt
+
+    is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not is_default or current_thread() is not main_thread():
+        yield noted
+        return
+    signal.signal(signal.SIGINT, interrupt)
     try:
-        interrupt_after_imports(partial(app, prog_name="polytomy"))
-    except (_Interrupted, KeyboardInterrupt):
-        _fail("interrupted", _EXIT_CODE_OF_INTERRUPT)
-    except PolytomyError as error:
-        _fail(_show_message(error))
-    except OSError as error:
-        _fail(explain_failure(error))
-    except MemoryError:
-        _fail("out of memory")
-    except UnicodeEncodeError as error:
-        character = error.object[error.start]
-        _fail(f"the terminal cannot show {character!a}; set its encoding to UTF-8")
-    except (ValueError, csv.Error) as error:
-        # Raised by scikit-learn or the csv module because of the options or the data.
-        _fail(str(error))
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _fail(message: str, code: int = 2) -> None:
@@ -143,7 +232,7 @@ def _fail(message: str, code: int = 2) -> None:
 def _show_message(message: Message) -> str:
     """Return a library message with options in place of arguments."""
     command = find_command(app, sys.argv[1:])
-    return message.worded(lambda argument: show_option(argument, command))
+    return message.worded(lambda argument: show_option(argument, command, app))
 
 
 def _make_warning_printer() -> Callable[..., None]:

@@ -1,144 +1,96 @@
-"""Options of the commands that make decisions: sets, priors, costs, explanations."""
+"""Decisions of `predict` and `evaluate`: prediction sets, priors and costs."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from polytomy.cli.completing import complete_names
-from polytomy.cli.data_options import check_choice, join_choices
+from polytomy.cli.data import is_file, read_short_text
 from polytomy.cli.loaded_models import LoadedModel
+from polytomy.cli.options import DECISIONS, SetOptions, given, option
 from polytomy.errors import ArgumentError
 
 __all__ = [
-    "Cost",
-    "Explain",
-    "Levels",
-    "PerClass",
-    "Prior",
-    "RejectCost",
-    "RejectLabel",
-    "SetScore",
-    "TrainingPrior",
-    "check_set_score",
+    "DecisionOptions",
     "name_sets",
+    "parse_prior",
     "predict_sets",
+    "read_costs",
+    "refuse_options",
     "sets_to_text",
     "take_decisions",
 ]
 
-ESTIMATE = "estimate"
-"""The value of --prior that estimates the prior from the data."""
-
-SET_SCORES = ("lac", "aps", "raps")
-# A file of priors or costs is small; a larger file must be something else.
-_MOST_BYTES = 2**26
-
-_DECISIONS = "Decisions"
-
-Levels = Annotated[
-    list[float] | None,
-    typer.Option(
-        "--set",
-        metavar="LEVEL",
-        help="Also print a set of classes that contains the true one with this probability, such "
-        "as 0.9 (repeatable).",
-        rich_help_panel=_DECISIONS,
-    ),
-]
-SetScore = Annotated[
-    str,
-    typer.Option(
-        "--set-score",
-        metavar="NAME",
-        help=f"Score of the sets: {join_choices(SET_SCORES)}.",
-        autocompletion=complete_names(SET_SCORES),
-        rich_help_panel=_DECISIONS,
-    ),
-]
-PerClass = Annotated[
-    bool,
-    typer.Option(
-        "--per-class",
-        help="Reach the probability of --set in each class, not only on average.",
-        rich_help_panel=_DECISIONS,
-    ),
-]
-Prior = Annotated[
-    str | None,
-    typer.Option(
-        "--prior",
-        metavar="PRIOR",
-        help='Class frequencies of the data: "a=0.2,b=0.8", a CSV file of labels and '
-        'probabilities, or "estimate" to estimate them, which reads all data into memory.',
-        rich_help_panel=_DECISIONS,
-    ),
-]
-TrainingPrior = Annotated[
-    str | None,
-    typer.Option(
-        "--training-prior",
-        metavar="PRIOR",
-        help="Class frequencies of the training data, for models that do not store them.",
-        rich_help_panel=_DECISIONS,
-    ),
-]
-Cost = Annotated[
-    Path | None,
-    typer.Option(
-        "--cost",
-        metavar="FILE",
-        help="CSV file of costs: one row per true class and one column per predicted class, with "
-        "or without labels. The class with the lowest expected cost is predicted.",
-        rich_help_panel=_DECISIONS,
-    ),
-]
-RejectCost = Annotated[
-    float | None,
-    typer.Option(
-        "--reject-cost",
-        metavar="COST",
-        help="Cost of making no prediction; without --cost, every error costs 1.",
-        rich_help_panel=_DECISIONS,
-    ),
-]
-RejectLabel = Annotated[
-    str | None,
-    typer.Option(
-        "--reject-label",
-        metavar="LABEL",
-        help='Label for no prediction; default: -1 or "unknown".',
-        rich_help_panel=_DECISIONS,
-    ),
-]
-Explain = Annotated[
-    bool,
-    typer.Option(
-        "--explain",
-        help="Print how much each partition adds to the winner, as text instead of CSV.",
-        rich_help_panel=_DECISIONS,
-    ),
-]
+# The value of --prior that estimates the prior from the data.
+_ESTIMATE = "estimate"
 
 
-def check_set_score(score: str) -> str:
-    """Return the name of a set score; raise ArgumentError if it is unknown."""
-    check_choice("--set-score", score, SET_SCORES)
-    return score
+@dataclass(frozen=True, kw_only=True)
+class DecisionOptions:
+    """Prior and costs of the classes."""
+
+    prior: Annotated[
+        str | None,
+        option(
+            metavar="PRIOR",
+            help='Class frequencies of the data: "a=0.2,b=0.8", a CSV file of labels and '
+            'probabilities, or "estimate" to estimate them, which reads all data into memory.',
+            panel=DECISIONS,
+        ),
+    ] = None
+    training_prior: Annotated[
+        str | None,
+        option(
+            metavar="PRIOR",
+            help="Class frequencies of the training data, for models that do not store them.",
+            panel=DECISIONS,
+        ),
+    ] = None
+    matrix: Annotated[
+        Path | None,
+        option(
+            "--cost",
+            metavar="FILE",
+            help="CSV file of costs: one row per true class and one column per predicted class, "
+            "with or without labels. The class with the lowest expected cost is predicted.",
+            panel=DECISIONS,
+        ),
+    ] = None
+    reject_cost: Annotated[
+        float | None,
+        option(
+            metavar="COST",
+            help="Cost of making no prediction; without --cost, every error costs 1.",
+            panel=DECISIONS,
+        ),
+    ] = None
+    reject_label: Annotated[
+        str | None,
+        option(
+            metavar="LABEL",
+            help='Label for no prediction; default: -1 or "unknown".',
+            panel=DECISIONS,
+        ),
+    ] = None
+
+    @property
+    def deciding(self) -> dict[str, Any]:
+        """The options that change which class is predicted."""
+        return {"--prior": self.prior, "--cost": self.matrix, "--reject-cost": self.reject_cost}
+
+
+def refuse_options(options: Mapping[str, Any], why: str) -> None:
+    """Raise ArgumentError for the first option that has a value."""
+    for name, value in options.items():
+        if value not in (None, False):
+            raise ArgumentError(f"{name} {why}")
 
 
 def take_decisions(
-    loaded: LoadedModel,
-    blocks: Iterator[Any],
-    prior: str | None,
-    training_prior: str | None,
-    cost: Path | None,
-    reject_cost: float | None,
-    reject_label: str | None,
+    loaded: LoadedModel, blocks: Iterator[Any], options: DecisionOptions
 ) -> Iterator[Any]:
     """Apply the prior and the costs given as options to a model; return the data to predict.
 
@@ -146,31 +98,31 @@ def take_decisions(
     ----------
     loaded : LoadedModel, changed in place
     blocks : samples to predict; all of them are read to estimate a prior
-    prior, training_prior, cost, reject_cost, reject_label : values of the options
+    options : prior and costs
     """
     labels = loaded.classes.tolist()
-    is_asked = [each is not None for each in (prior, cost, reject_cost)]
-    if any(is_asked) and not loaded.has_probabilities:
-        options = zip(("--prior", "--cost", "--reject-cost"), is_asked, strict=True)
-        name = next(option for option, is_given in options if is_given)
-        raise ArgumentError(f"the model's solver gives no probabilities; leave out {name}")
+    if not loaded.has_probabilities:
+        for name, value in options.deciding.items():
+            if value is not None:
+                raise ArgumentError(f"the model's solver gives no probabilities; leave out {name}")
     assumed = None
-    if training_prior is not None:
-        assumed = parse_prior(training_prior, labels, "--training-prior")
-    if prior == ESTIMATE:
+    if options.training_prior is not None:
+        assumed = parse_prior(options.training_prior, labels, "--training-prior")
+    if options.prior == _ESTIMATE:
         every = list(blocks)
         blocks = iter(every)
         target = _estimate_prior(loaded, every, assumed)
         loaded.change(lambda core: core.with_prior(target, training_prior=assumed))
-    elif prior is not None:
-        given = parse_prior(prior, labels)
-        loaded.change(lambda core: core.with_prior(given, training_prior=assumed))
-    elif training_prior is not None:
+    elif options.prior is not None:
+        given_prior = parse_prior(options.prior, labels)
+        loaded.change(lambda core: core.with_prior(given_prior, training_prior=assumed))
+    elif options.training_prior is not None:
         raise ArgumentError("--training-prior has no effect without --prior")
-    if not (cost is None and reject_cost is None and reject_label is None):
-        matrix = None if cost is None else read_costs(cost, labels)
+    matrix, reject_cost, reject_label = options.matrix, options.reject_cost, options.reject_label
+    if not (matrix is None and reject_cost is None and reject_label is None):
+        costs = None if matrix is None else read_costs(matrix, labels)
         label = parse_reject_label(reject_label, labels)
-        loaded.change(lambda core: core.with_cost(matrix, reject_cost, label))
+        loaded.change(lambda core: core.with_cost(costs, reject_cost, label))
     return blocks
 
 
@@ -200,15 +152,11 @@ def name_sets(levels: Sequence[float]) -> list[str]:
     return [f"set {level:g}" for level in levels]
 
 
-def predict_sets(
-    loaded: LoadedModel, X: Any, levels: Sequence[float], score: str, per_class: bool
-) -> Any:
+def predict_sets(loaded: LoadedModel, X: Any, options: SetOptions) -> Any:
     """Return the prediction sets of samples, of shape (n_samples, n_classes, n_levels)."""
     if not loaded.has_probabilities:
         raise ArgumentError("the model's solver gives no probabilities; leave out --set")
-    return loaded.ask(
-        X, lambda core, samples: core.predict_set(samples, levels, score, per_class=per_class)
-    )
+    return loaded.ask(X, lambda core, samples: core.predict_set(samples, **given(options)))
 
 
 def sets_to_text(sets: Any, labels: Sequence[Any]) -> list[list[str]]:
@@ -239,8 +187,8 @@ def parse_prior(text: str, labels: Sequence[Any], option: str = "--prior") -> di
     >>> parse_prior("1=0.25, 2=0.75", [1, 2])
     {1: 0.25, 2: 0.75}
     """
-    if _is_file(text):
-        pairs = [row for row in _read_rows(Path(text), option) if row]
+    if is_file(text):
+        pairs = [row for row in _read_rows(text, option) if row]
         source = f"{option} {text}"
     else:
         pairs = [list(each.rpartition("=")[::2]) for each in next(csv.reader([text]), [])]
@@ -249,7 +197,7 @@ def parse_prior(text: str, labels: Sequence[Any], option: str = "--prior") -> di
     for number, pair in enumerate(pairs):
         value = _to_number(pair[1]) if len(pair) == 2 else None
         if value is None:
-            if number == 0 and _is_file(text) and len(pair) == 2:
+            if number == 0 and is_file(text) and len(pair) == 2:
                 continue  # a header
             shown = "=".join(filter(None, pair))
             raise ArgumentError(
@@ -318,18 +266,6 @@ def _to_number(text: str) -> float | None:
         return None
 
 
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).is_file()
-    except OSError:  # too long for a file name
-        return False
-
-
-def _read_rows(path: Path, option: str) -> list[list[str]]:
-    if path.is_file() and path.stat().st_size > _MOST_BYTES:
-        raise ArgumentError(f"{option} {path}: the file is too large for a table of classes")
-    try:
-        content = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise ArgumentError(f"{option} {path}: the file is not UTF-8 text") from None
+def _read_rows(path: str | Path, option: str) -> list[list[str]]:
+    content = read_short_text(path, option, "a table of classes")
     return [[cell.strip() for cell in row] for row in csv.reader(content.splitlines())]

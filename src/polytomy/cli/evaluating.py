@@ -1,72 +1,69 @@
-"""The command that evaluates a model."""
+"""The command `evaluate`: scores of models, of data in blocks and in bounded memory."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from polytomy.cli.class_orders import parse_class_order
-from polytomy.cli.data_options import (
-    AsJson,
-    Dask,
-    DataFile,
-    Features,
-    Format,
-    Header,
-    Jobs,
-    ModelFile,
-    Trusted,
-    ZeroBased,
+from polytomy.cli.data import (
+    align_columns,
+    as_numbers,
+    count_samples,
     open_data,
-    parse_column,
-    parse_zero_based,
-    to_json,
+    parse_labels,
+    print_answer,
+    read_control,
 )
-from polytomy.cli.deciding import Levels, PerClass, SetScore, check_set_score, predict_sets
+from polytomy.cli.deciding import predict_sets, refuse_options
 from polytomy.cli.loaded_models import LoadedModel
-from polytomy.cli.regression import evaluate_numbers, refuse_options, show_number_scores
-from polytomy.cli.running_scores import RunningScores
-from polytomy.cli.sample_counter import count_samples
-from polytomy.cli.text_files import print_text, read_control
+from polytomy.cli.options import (
+    DATA,
+    AsJson,
+    ClusterOptions,
+    DataFile,
+    FileOptions,
+    LoadOptions,
+    ModelFile,
+    SetOptions,
+    flag,
+    option,
+    parse_column,
+)
 from polytomy.errors import ArgumentError
+from polytomy.metrics import METRICS, Additive, JudgedSamples
+from polytomy.scheme import Scheme
 from polytomy.scheme import parse as parse_scheme
 
-__all__ = ["register"]
+if TYPE_CHECKING:
+    from polytomy.datasets import Data
 
+__all__ = ["RunningScores", "evaluate", "score_to_text", "show_number_scores"]
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command()(evaluate)
+# The confidence level of the intervals of a regressor that are scored.
+_CONFIDENCE_LEVEL = 0.9
 
 
 def evaluate(
     model: ModelFile,
     data: DataFile,
+    reading: FileOptions,
+    loading: LoadOptions,
+    sets: SetOptions,
+    cluster: ClusterOptions,
     target: Annotated[
         str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Label column; as in training by default.",
-            rich_help_panel="Data",
-        ),
+        option(metavar="COLUMN", help="Label column; as in training by default.", panel=DATA),
     ] = None,
-    format: Format = None,
-    header: Header = None,
-    zero_based: ZeroBased = "auto",
-    features: Features = None,
-    trusted: Trusted = None,
     ordered: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--ordered",
-            help="Also print scores for ordered classes; the default if the order is known.",
+            "Also print scores for ordered classes; the default if the order is known.",
         ),
     ] = False,
     class_order: Annotated[
         str | None,
-        typer.Option(
-            "--class-order",
+        option(
             metavar="LABELS",
             help="Class labels from first to last, for the scores of ordered classes: a,b,c or a "
             "file with one label per line; as in training by default.",
@@ -74,16 +71,11 @@ def evaluate(
     ] = None,
     hierarchy: Annotated[
         str | None,
-        typer.Option(
+        option(
             metavar="CONTROL",
             help="Also print scores for a hierarchy of the classes, given as a control file.",
         ),
     ] = None,
-    level: Levels = None,
-    set_score: SetScore = "lac",
-    per_class: PerClass = False,
-    dask: Dask = None,
-    jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
     """Evaluate a model on labelled data: accuracy, probability scores, confusion matrix.
@@ -95,74 +87,86 @@ def evaluate(
 
     Example: `polytomy train iris.csv -o m.polytomy && polytomy evaluate m.polytomy iris.csv`
     """
-    check_set_score(set_score)
-    loaded = LoadedModel(model, trusted, features)
-    loaded.set_zero_based(parse_zero_based(zero_based))
+    loaded = LoadedModel(model, loading, reading)
     column = None if target is None else parse_column(target)
+    levels = sets.confidence_level
     if loaded.regressor is not None:
         own = {
             "--ordered": ordered,
             "--class-order": class_order,
             "--hierarchy": hierarchy,
-            "--set": level,
-            "--dask": dask,
+            "--set": levels,
+            "--dask": cluster.dask,
         }
         refuse_options(own, "is only for classifiers")
         with count_samples("evaluated") as advance:
-            blocks = loaded.labelled_blocks(open_data(data), column, format, header)
+            blocks = loaded.labelled_blocks(open_data(data), column)
             measured = evaluate_numbers(loaded, blocks, data, advance)
         expected = loaded.expected_score
-        text = to_json({**measured, "out_of_fold_score": expected}) if as_json else None
-        print_text(text or show_number_scores(measured, expected))
+        facts = {**measured, "out_of_fold_score": expected}
+        print_answer(facts, show_number_scores(measured, expected), as_json)
         return
-    order = _find_order(loaded, parse_class_order(class_order), ordered)
+    order = _find_order(loaded, parse_labels(class_order), ordered)
     scheme = None if hierarchy is None else parse_scheme(*read_control(hierarchy))
     columns = loaded.predicted_labels
-    scores = RunningScores(loaded.classes, order, scheme, predicted=columns, levels=level or ())
-    if dask is not None:
-        if level:
+    scores = RunningScores(loaded.classes, order, scheme, predicted=columns, levels=levels or ())
+    if cluster.dask is not None:
+        if levels:
             raise ArgumentError("--set and --dask cannot be used together; leave one out")
-        from polytomy.cli.cluster_jobs import connect, evaluate_folder
+        from polytomy.dask.folder_jobs import connect, evaluate_folder
 
-        options: dict[str, Any] = {"target": column, "format": format, "header": header}
-        with connect(dask, jobs) as client:
-            scores = evaluate_folder(client, data, loaded, scores, **options)
-        _print_evaluation(scores, loaded, as_json)
-        return
-    with count_samples("evaluated") as advance:
-        for block in loaded.labelled_blocks(open_data(data), column, format, header):
-            scores.add(block.y, *loaded.predict(block.X))
-            if level:
-                sets = predict_sets(loaded, block.X, level, set_score, per_class)
-                scores.add_sets(block.y, sets)
-            advance(block.n_samples)
+        with connect(cluster.dask, cluster.n_jobs) as client:
+            evaluate_folder(client, data, loaded, scores, column)
+    else:
+        with count_samples("evaluated") as advance:
+            for block in loaded.labelled_blocks(open_data(data), column):
+                scores.add(block.y, *loaded.predict(block.X))
+                if levels:
+                    scores.add_sets(block.y, predict_sets(loaded, block.X, sets))
+                advance(block.n_samples)
     _print_evaluation(scores, loaded, as_json)
 
 
 def _print_evaluation(scores: RunningScores, loaded: LoadedModel, as_json: bool) -> None:
     measured, table, classes = scores.measure(), scores.table, loaded.classes
-    columns = loaded.predicted_labels
-    if as_json:
-        confusion = {"classes": classes, "counts": table}
-        if len(columns) > len(classes):
-            confusion["predicted"] = columns
-        judged = {
-            "samples": scores.n_samples,
-            **measured,
-            "out_of_fold_score": loaded.expected_score,
-        }
-        print_text(to_json({**judged, "confusion": confusion}))
-        return
-    expected = loaded.expected_score or {}
+    columns, expected = loaded.predicted_labels, loaded.expected_score
+    confusion = {"classes": classes, "counts": table}
+    if len(columns) > len(classes):
+        confusion["predicted"] = columns
+    facts = {"samples": scores.n_samples, **measured, "out_of_fold_score": expected}
     lines = [f"{scores.n_samples} samples"]
-    lines += [_score_line(name, value, expected.get(name)) for name, value in measured.items()]
-    names = classes.tolist(), columns.tolist()
-    print_text("\n".join([*lines, "", *_confusion_lines(table, *names)]))
+    lines += [
+        _score_line(name, f"{value:10.4f}", expected, ".4f") for name, value in measured.items()
+    ]
+    rows = [["true \\ predicted", *map(str, columns.tolist())]]
+    rows += [
+        [str(label), *map(str, row)]
+        for label, row in zip(classes.tolist(), table.tolist(), strict=True)
+    ]
+    text = "\n".join([*lines, "", *align_columns(rows, 0)])
+    print_answer({**facts, "confusion": confusion}, text, as_json)
 
 
-def _score_line(name: str, value: float, expected: float | None) -> str:
-    line = f"{name.replace('_', ' '):30}{value:10.4f}"
-    return line if expected is None else f"{line}   expected from training: {expected:.4f}"
+def _score_line(name: str, value: str, expected: Mapping[str, float] | None, digits: str) -> str:
+    line = f"{name.replace('_', ' '):30}{value}"
+    known = (expected or {}).get(name)
+    return line if known is None else f"{line}   expected from training: {known:{digits}}"
+
+
+def score_to_text(score: Mapping[str, float]) -> str:
+    """Return a score on one line.
+
+    Examples
+    --------
+    >>> score_to_text({"log_loss": 0.25, "accuracy": 0.875})
+    'log-loss 0.2500, accuracy 0.8750'
+    >>> score_to_text({"rmse": 12345.678})  # in the unit of the target, whose scale is arbitrary
+    'RMSE 12346'
+    """
+    return ", ".join(
+        f"{METRICS[name].title} {value:.4f}" if name in METRICS else f"{name.upper()} {value:.5g}"
+        for name, value in score.items()
+    )
 
 
 def _find_order(loaded: LoadedModel, class_order: Any, is_ordered: bool) -> list[Any] | None:
@@ -176,10 +180,177 @@ def _find_order(loaded: LoadedModel, class_order: Any, is_ordered: bool) -> list
     return order_labels(labels, ["--ordered"]) if is_ordered else None
 
 
-def _confusion_lines(table: Any, labels: list[Any], columns: list[Any]) -> list[str]:
-    rows = [["true \\ predicted", *map(str, columns)]]
-    rows += [
-        [str(label), *map(str, row)] for label, row in zip(labels, table.tolist(), strict=True)
-    ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(str.rjust, row, widths)) for row in rows]
+class RunningScores:
+    """Accumulates scores over blocks; up to rounding, the result is that of all samples at once.
+
+    The scores are those of METRICS that are reported and apply to the predictions. A metric of
+    probabilities must be found from sums over the samples.
+
+    Parameters
+    ----------
+    classes : array of the labels, in the order of the probabilities
+    class_order : labels from first to last, to score ordered classes; optional
+    hierarchy : Scheme whose nodes are the hierarchy to score; optional
+    predicted : array of the labels that can be predicted; optional
+        The classes and, last, the label for no prediction; by default the classes.
+    levels : confidence levels of prediction sets; optional
+    """
+
+    def __init__(
+        self,
+        classes: Any,
+        class_order: list[Any] | None = None,
+        hierarchy: Scheme | None = None,
+        *,
+        predicted: Any = None,
+        levels: Sequence[float] = (),
+    ) -> None:
+        import numpy as np
+
+        self._classes, self._hierarchy = classes, hierarchy
+        columns = (classes if predicted is None else predicted).tolist()
+        self._columns = {label: k for k, label in enumerate(columns)}
+        self._order = [self._columns[label] for label in class_order or ()]
+        self._levels = tuple(levels)
+        self.table = np.zeros((len(classes), len(columns)), dtype=np.int64)
+        self._sums: dict[str, Any] = {}
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples so far."""
+        return int(self.table.sum())
+
+    def add(self, y: Any, predicted: Any, P: Any) -> None:
+        """Add a block of true labels, predicted labels, and probabilities or None."""
+        import numpy as np
+
+        truth = np.searchsorted(self._classes, y)
+        columns = np.array([self._columns[label] for label in predicted.tolist()])
+        np.add.at(self.table, (truth, columns), 1)
+        if P is None:
+            return
+        judged = JudgedSamples(
+            truth,
+            np.asarray(P, dtype=np.float64),
+            np.ones(len(truth)),
+            self._classes.tolist(),
+            columns,
+            frozenset({"confidence", "probabilities", *(["order"] if self._order else [])}),
+            self._order,
+        )
+        for metric in METRICS.values():
+            function, is_wanted = metric.function, metric.is_reported and metric.can_judge(judged)
+            if is_wanted and isinstance(function, Additive):
+                self._add_sums(metric.name, function.sums(judged))
+
+    def add_sets(self, y: Any, sets: Any) -> None:
+        """Add the prediction sets of a block, of shape (n_samples, n_classes, n_levels)."""
+        from polytomy import metrics
+
+        coverage = metrics.set_coverage(y, sets, self._classes)
+        size = metrics.mean_set_size(sets)
+        for k, level in enumerate(self._levels):
+            self._add_sums(f"coverage_of_sets_{level:g}", len(y) * float(coverage[k]))
+            self._add_sums(f"mean_size_of_sets_{level:g}", len(y) * float(size[k]))
+
+    def merge(self, other: RunningScores) -> None:
+        """Add the scores of other samples, for the same classes, order and hierarchy."""
+        self.table += other.table
+        for name, sums in other._sums.items():
+            self._add_sums(name, sums)
+
+    def _add_sums(self, name: str, sums: Any) -> None:
+        self._sums[name] = self._sums.get(name, 0.0) + sums
+
+    def measure(self) -> dict[str, float]:
+        """Return the scores of all samples so far."""
+        measured = {}
+        judged, answered = self._judge_labels()
+        for metric in METRICS.values():
+            # The order and the hierarchy do not have the label for no prediction.
+            own = judged if metric.needs_only_predictions else answered
+            if metric.is_reported and len(own.truth) and metric.can_judge(own):
+                measured[metric.name] = metric.function(own)
+            elif metric.name in self._sums and isinstance(metric.function, Additive):
+                measured[metric.name] = metric.function.from_sums(self._sums[metric.name])
+        of_sets = {name: sums for name, sums in self._sums.items() if name not in METRICS}
+        return measured | {name: total / self.n_samples for name, total in of_sets.items()}
+
+    def _judge_labels(self) -> tuple[JudgedSamples, JudgedSamples]:
+        """Return the confusion matrix as weighted samples: all, and those with a prediction."""
+        import numpy as np
+
+        from polytomy.model.dichotomies import bind_classes
+
+        scheme, names, known = self._hierarchy, self._classes.tolist(), {"labels"}
+        if scheme is not None:
+            positions = bind_classes(scheme, self._classes).tolist()
+            names = [scheme.classes[position] for position in positions]
+            known.add("hierarchy")
+        if self._order:
+            known.add("order")
+        found = []
+        for n_columns in (self.table.shape[1], len(names)):
+            rows, columns = np.nonzero(self.table[:, :n_columns])
+            counts = self.table[rows, columns].astype(np.float64)
+            proba = np.empty((len(rows), 0))
+            found.append(
+                JudgedSamples(
+                    rows, proba, counts, names, columns, frozenset(known), self._order, scheme
+                )
+            )
+        return found[0], found[1]
+
+
+def evaluate_numbers(
+    loaded: LoadedModel, blocks: Iterable[Data], source: str, advance: Callable[[int], object]
+) -> dict[str, Any]:
+    """Return the number of samples, and the scores of a regressor.
+
+    Parameters
+    ----------
+    loaded : LoadedModel with a regressor
+    blocks : samples with targets
+    source : name of the data in messages
+    advance : called with the number of samples of each block
+    """
+    import numpy as np
+
+    from polytomy.metrics import interval_coverage
+
+    truth, predicted, scores, intervals = [], [], [], []
+    regressor = loaded.regressor
+    for block in blocks:
+        X, y = loaded.transform(block.X), as_numbers(block, source)
+        truth.append(y)
+        predicted.append(regressor.predict(X))
+        scores.append(regressor.predict_distribution(X).crps(y))
+        if regressor.interval_correction_ is not None:
+            intervals.append(regressor.predict_interval(X, _CONFIDENCE_LEVEL))
+        advance(block.n_samples)
+    y, errors = np.concatenate(truth), np.concatenate(truth) - np.concatenate(predicted)
+    measured = {
+        "samples": len(y),
+        "rmse": float(np.sqrt(np.mean(errors**2))),
+        "mae": float(np.mean(np.abs(errors))),
+        "crps": float(np.mean(np.concatenate(scores))),
+    }
+    if intervals:
+        ends = np.concatenate(intervals)
+        measured["coverage_of_90%_intervals"] = interval_coverage(y, ends)
+        measured["width_of_90%_intervals"] = float(np.mean(ends[:, 1] - ends[:, 0]))
+    return measured
+
+
+def show_number_scores(measured: Mapping[str, Any], expected: Mapping[str, float] | None) -> str:
+    """Return scores as text, next to those expected from training.
+
+    Examples
+    --------
+    >>> print(show_number_scores({"samples": 9, "rmse": 1.25}, {"rmse": 1.5}))
+    9 samples
+    rmse                                  1.25   expected from training: 1.5
+    """
+    own = {name: value for name, value in measured.items() if name != "samples"}
+    lines = [_score_line(name, f"{own[name]:12.5g}", expected, ".5g") for name in own]
+    return "\n".join([f"{measured['samples']} samples", *lines])

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from polytomy.cli.options import FileOptions, LoadOptions
 from polytomy.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from polytomy.datasets import Data, Source
-    from polytomy.datasets.svmlight import ZeroBased
 
 __all__ = ["LoadedModel"]
 
@@ -28,15 +28,17 @@ class LoadedModel:
     Parameters
     ----------
     path : model file of any kind
-    trusted : types to trust when loading
-    n_features : number of features, for LIBSVM models
+    loading : how to load it
+    reading : how to read its data; LIBSVM data by default as in training
     """
 
-    def __init__(self, path: str, trusted: list[str] | None, n_features: int | None) -> None:
+    def __init__(self, path: str, loading: LoadOptions, reading: FileOptions) -> None:
         from polytomy.learners.preparation import takes_pairwise_values
         from polytomy.persistence import FileKind, open_model, read_info
 
-        self._opened = open_model(path, trusted=tuple(trusted or ()))
+        n_features = loading.n_features
+        self.format, self.header = reading.format, reading.header
+        self._opened = open_model(path, trusted=tuple(loading.trusted or ()))
         self._changes: list[Callable[[Any], Any]] = []
         self._classifier = self._opened.make(n_features)
         is_own = self._opened.kind is FileKind.OWN
@@ -48,34 +50,41 @@ class LoadedModel:
                 f"--features is only for LIBSVM models; {path} has "
                 f"{self._classifier.n_features_in_} features"
             )
-        self._takes_kernel_values = takes_pairwise_values(self._classifier)
-        if self._takes_kernel_values and self._may_widen:
+        takes_kernel_values = takes_pairwise_values(self._classifier)
+        if takes_kernel_values and self._may_widen:
             known = None  # given by the rows of kernel values
         self._options: dict[str, Any] = {
             "features": metadata.get("columns") or metadata.get("n_columns") or known,
             "categories": metadata.get("categories") or "refuse",
             "extra_features": self._may_widen,
+            **reading.reading(),
+            "format": _check_format(reading.format, takes_kernel_values),
         }
-        # Data to predict may happen to lack feature 0, so it is read like the training data.
-        self._was_zero_based: bool | None = metadata.get("zero_based")
-        self.set_zero_based("auto")
+        if reading.zero_based == "auto" and metadata.get("zero_based") is not None:
+            # Data to predict may happen to lack feature 0, so it is read like the training data.
+            self._options["zero_based"] = metadata["zero_based"]
         # A model trained on dense data, or by libAGF with borders or a normalisation, may not
         # support sparse data.
         is_scaled = not is_own and hasattr(self._classifier, "steps")
         is_dense = metadata.get("is_sparse") is False
-        self._needs_dense = is_dense or is_scaled or _has_borders(self._classifier)
+        self._needs_dense = is_dense or is_scaled or self._has_borders()
         if self._needs_dense and known is not None:
             self._options["n_rows"] = max(1, _DENSE_BYTES // (8 * known))
         self._target: str | int = metadata.get("target", -1)
 
     @property
+    def core(self) -> Any:
+        """The model without its scaler: the last step of a pipeline."""
+        from polytomy.learners.preparation import split_pipeline
+
+        return split_pipeline(self._classifier)[1]
+
+    @property
     def regressor(self) -> Any:
         """The regressor, or None if the model is a classifier."""
-        from polytomy.learners.preparation import split_pipeline
         from polytomy.regression import PolytomyRegressor
 
-        last = split_pipeline(self._classifier)[1]
-        return last if isinstance(last, PolytomyRegressor) else None
+        return self.core if isinstance(self.core, PolytomyRegressor) else None
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -86,9 +95,7 @@ class LoadedModel:
     @property
     def predicted_labels(self) -> NDArray[Any]:
         """The labels that can be predicted: the classes and, last, the label for no prediction."""
-        from polytomy.learners.preparation import split_pipeline
-
-        costs = split_pipeline(self._classifier)[1].composition_.costs
+        costs = self.core.composition_.costs
         if costs is None or costs.reject_cost is None:
             return self.classes
         labels: NDArray[Any] = costs.labels_with_reject(self.classes)
@@ -97,26 +104,18 @@ class LoadedModel:
     @property
     def class_order(self) -> Any:
         """The labels from first to last, if the model was trained with an order."""
-        from polytomy.learners.preparation import split_pipeline
-
-        return getattr(split_pipeline(self._classifier)[1], "class_order", None)
+        return getattr(self.core, "class_order", None)
 
     @property
     def expected_score(self) -> dict[str, float] | None:
         """The out-of-fold score from training; None if the model has none."""
-        from polytomy.cli.final_calibrations import find_score
-
-        return find_score(self._classifier)
+        score: dict[str, float] | None = getattr(self.core, "out_of_fold_score_", None)
+        return score
 
     @property
     def has_probabilities(self) -> bool:
         """Whether the solver gives probabilities."""
         return hasattr(self._classifier, "predict_proba")
-
-    def set_zero_based(self, zero_based: ZeroBased) -> None:
-        """Set whether feature indices in LIBSVM data start at 0; "auto" means as in training."""
-        is_known = zero_based == "auto" and self._was_zero_based is not None
-        self._options["zero_based"] = self._was_zero_based if is_known else zero_based
 
     def predict_top_k(self, X: Any, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the k most likely labels of samples, and their probabilities."""
@@ -132,10 +131,8 @@ class LoadedModel:
 
     def ask(self, X: Any, question: Callable[[Any, Any], Any]) -> Any:
         """Return the result of a function of the last step and its samples."""
-        from polytomy.learners.preparation import split_pipeline
-
         X = self.transform(X)
-        return question(split_pipeline(self._classifier)[1], X)
+        return question(self.core, X)
 
     def transform(self, X: Any) -> Any:
         """Return samples in the form that the last step of the model accepts."""
@@ -145,6 +142,12 @@ class LoadedModel:
         for step in split_pipeline(self._classifier)[0]:
             X = step.transform(X)
         return X
+
+    def _has_borders(self) -> bool:
+        from polytomy.learners.borders import BorderMachine
+
+        binaries = getattr(self.core, "binaries_", ())
+        return any(isinstance(binary.estimator, BorderMachine) for binary in binaries)
 
     def _prepare(self, X: Any) -> Any:
         """Return samples in the form that the model accepts; rebuild it for more features."""
@@ -156,71 +159,61 @@ class LoadedModel:
 
     def predict(self, X: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Return the predicted labels of samples, and the probabilities if the solver gives any."""
-        from polytomy.learners.preparation import split_pipeline
-
         X = self._prepare(X)
         if not self.has_probabilities:
             return self._classifier.predict(X), None
         probabilities = self._classifier.predict_proba(X)
-        composition = split_pipeline(self._classifier)[1].composition_
+        composition = self.core.composition_
         return composition.labels(probabilities), probabilities
 
     def stop_at_nodes(
         self, probabilities: Any, max_depth: int | None, min_probability: float
     ) -> NDArray[Any]:
         """Return a class or the name of a node for each sample, as `predict_nodes` does."""
-        from polytomy.learners.preparation import split_pipeline
         from polytomy.model.trees import descend_nodes, find_hierarchy
 
-        composition = split_pipeline(self._classifier)[1].composition_
-        hierarchy = find_hierarchy(composition.arrangements)
+        hierarchy = find_hierarchy(self.core.composition_.arrangements)
         return descend_nodes(*hierarchy, probabilities, max_depth, min_probability)
 
-    def unlabelled_blocks(
-        self, data: Source, target: str | int | None, format: str | None, header: bool | None
-    ) -> Iterator[Data]:
+    def unlabelled_blocks(self, data: Source, target: str | int | None) -> Iterator[Data]:
         """Return the samples of a file in blocks, with or without a label column in the file."""
         if target is not None:
-            return self._blocks(data, target, format, header)
+            return self._blocks(data, target)
         try:
-            return self._blocks(data, None, format, header)
+            return self._blocks(data, None)
         except DataError as error:
             # One column too many is probably the label, in the same place as in training.
             try:
-                return self._blocks(data, self._target, format, header)
+                return self._blocks(data, self._target)
             except DataError:
                 raise error from None
 
-    def labelled_blocks(
-        self, data: Source, target: str | int | None, format: str | None, header: bool | None
-    ) -> Iterator[Data]:
+    def labelled_blocks(self, data: Source, target: str | int | None) -> Iterator[Data]:
         """Return the samples and labels of a file in blocks."""
         column = self._target if target is None else target
         classes = None if self.regressor is not None else self.classes
-        return self._blocks(data, column, format, header, classes=classes)
+        return self._blocks(data, column, classes)
 
     def _blocks(
-        self,
-        data: Source,
-        target: str | int | None,
-        format: str | None,
-        header: bool | None,
-        classes: ArrayLike | None = None,
+        self, data: Source, target: str | int | None, classes: ArrayLike | None = None
     ) -> Iterator[Data]:
         from polytomy.datasets import open_blocks
 
-        if self._takes_kernel_values:
-            if format not in (None, "kernel"):
-                raise ArgumentError(
-                    f"--format {format} cannot be used: the kernel of the model is precomputed, "
-                    "so samples must be rows of kernel values. Use --format kernel."
-                )
-            format = "kernel"
-        elif format == "kernel":
-            raise ArgumentError("--format kernel is only for models with a precomputed kernel")
-        return open_blocks(
-            data, target=target, format=format, header=header, classes=classes, **self._options
-        )
+        return open_blocks(data, target=target, classes=classes, **self._options)
+
+
+def _check_format(format: str | None, takes_kernel_values: bool) -> str | None:
+    """Return the format of the data of a model; ArgumentError if the model cannot use it."""
+    if takes_kernel_values:
+        if format not in (None, "kernel"):
+            raise ArgumentError(
+                f"--format {format} cannot be used: the kernel of the model is precomputed, "
+                "so samples must be rows of kernel values. Use --format kernel."
+            )
+        return "kernel"
+    if format == "kernel":
+        raise ArgumentError("--format kernel is only for models with a precomputed kernel")
+    return format
 
 
 def _change_last(classifier: Any, change: Callable[[Any], Any]) -> Any:
@@ -229,11 +222,3 @@ def _change_last(classifier: Any, change: Callable[[Any], Any]) -> Any:
         return change(classifier)
     *before, (name, core) = classifier.steps
     return type(classifier)([*before, (name, change(core))])
-
-
-def _has_borders(classifier: Any) -> bool:
-    from polytomy.learners.borders import BorderMachine
-    from polytomy.learners.preparation import split_pipeline
-
-    binaries = getattr(split_pipeline(classifier)[1], "binaries_", ())
-    return any(isinstance(binary.estimator, BorderMachine) for binary in binaries)

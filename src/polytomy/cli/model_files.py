@@ -1,4 +1,4 @@
-"""Commands for model files: info, convert."""
+"""Commands for model files: info, convert, export."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from polytomy.cli.data_options import AsJson, Features, ModelFile, Trusted, to_json
-from polytomy.cli.text_files import check_output, print_text
+from polytomy.cli.data import check_output, print_answer
+from polytomy.cli.options import (
+    AsJson,
+    LoadOptions,
+    ModelFile,
+    default_of,
+    flag,
+    option,
+)
 from polytomy.errors import ArgumentError
 
-__all__ = ["register"]
+__all__ = ["convert", "export", "info"]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module to the command line."""
-    app.command()(info)
-    app.command()(convert)
+_ONNX_ENDING = ".onnx"
 
 
 def info(model: ModelFile, as_json: AsJson = False) -> None:
@@ -52,9 +53,6 @@ def info(model: ModelFile, as_json: AsJson = False) -> None:
         "metadata": dict(found.metadata),
         "scheme": found.scheme,
     }
-    if as_json:
-        print_text(to_json(described))
-        return
     versions = ", ".join(f"{name} {number}" for name, number in found.versions.items())
     kinds = ", ".join(f"{count} × {kind}" for kind, count in found.kinds.items())
     labels = ", ".join(map(str, found.classes.tolist()))
@@ -76,28 +74,28 @@ def info(model: ModelFile, as_json: AsJson = False) -> None:
     version = "" if found.format_version is None else f", format {found.format_version}"
     head = f"{model}: {found.kind}, {found.n_bytes} bytes{version}"
     table = [f"{name:19}{text}" for name, text in lines.items() if text]
-    print_text("\n".join([head, *table, "", _shortened(found.scheme, lines=20)]))
+    text = "\n".join([head, *table, "", _shortened(found.scheme, lines=20)])
+    print_answer(described, text, as_json)
 
 
 def convert(
     model: ModelFile,
     output: Annotated[
         Path,
-        typer.Option(
+        option(
             "-o",
             "--output",
             metavar="FILE",
             help="File to write; .model for LIBSVM, else .polytomy.",
         ),
     ],
-    ranges: Annotated[
+    loading: LoadOptions,
+    range_file: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--range", metavar="FILE", help="Also write the scaling of the model, for svm-scale -r."
         ),
     ] = None,
-    features: Features = None,
-    trusted: Trusted = None,
     as_json: AsJson = False,
 ) -> None:
     """Convert LIBSVM or libAGF models to one .polytomy file, or a model to LIBSVM's format.
@@ -110,15 +108,15 @@ def convert(
     is_for_libsvm = output.suffix == ".model"
     if output.suffix not in (".polytomy", ".model"):
         raise ArgumentError(f"{output}: the name must end in .polytomy, or in .model for LIBSVM")
-    if ranges is not None and not is_for_libsvm:
+    if range_file is not None and not is_for_libsvm:
         raise ArgumentError(
             "--range is only for LIBSVM models; use an output file that ends in .model"
         )
     check_output(output, model)
-    check_output(ranges, model, str(output))
-    loaded = load(model, trusted=tuple(trusted or ()), n_features=features)
+    check_output(range_file, model, str(output))
+    loaded = load(model, **loading.loading())
     if is_for_libsvm:
-        write_libsvm(loaded, output, range_file=ranges)
+        write_libsvm(loaded, output, range_file=range_file)
     else:
         is_own = find_kind(model) is FileKind.OWN
         save(
@@ -127,11 +125,61 @@ def convert(
             metadata=read_info(model).metadata if is_own else None,
             out_of_fold=_has_out_of_fold(split_pipeline(loaded)[1]),
         )
-    written = {str(file): file.stat().st_size for file in (output, ranges) if file is not None}
-    if as_json:
-        print_text(to_json([{"file": file, "bytes": size} for file, size in written.items()]))
-        return
-    print_text("\n".join(f"{file}: {size} bytes" for file, size in written.items()))
+    written = {str(file): file.stat().st_size for file in (output, range_file) if file is not None}
+    facts = [{"file": file, "bytes": size} for file, size in written.items()]
+    text = "\n".join(f"{file}: {size} bytes" for file, size in written.items())
+    print_answer(facts, text, as_json)
+
+
+def export(
+    model: ModelFile,
+    output: Annotated[
+        Path, option("-o", "--output", metavar="FILE", help="File to write, such as model.onnx.")
+    ],
+    loading: LoadOptions,
+    onnx: Annotated[
+        bool, flag("--onnx", "Write ONNX even if the name does not end in .onnx.")
+    ] = False,
+    dtype: Annotated[
+        str | None,
+        option(
+            names="precisions",
+            sets="polytomy:to_onnx",
+            help="Type of the samples and probabilities: {precisions}.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Export a model as ONNX, which runs without Python.
+
+    Example: `polytomy train iris.csv -o m.polytomy && polytomy export m.polytomy -o m.onnx`
+    """
+    from polytomy.export import to_onnx
+    from polytomy.files import open_atomically
+    from polytomy.persistence import load
+
+    if not onnx and output.suffix != _ONNX_ENDING:
+        raise ArgumentError(f"{output}: the name must end in {_ONNX_ENDING}; or use --onnx")
+    check_output(output, model)
+    dtype = dtype or default_of("polytomy:to_onnx", "dtype")
+    exported = to_onnx(load(model, **loading.loading()), dtype=dtype)
+    content = exported.SerializeToString()
+    with open_atomically(output) as file:
+        file.write(content)
+    (samples,), outputs = exported.graph.input, [each.name for each in exported.graph.output]
+    summary = {
+        "file": str(output),
+        "bytes": len(content),
+        "input": samples.name,
+        "type": dtype,
+        "features": samples.type.tensor_type.shape.dim[1].dim_value,
+        "outputs": outputs,
+    }
+    text = (
+        f"{output}: {summary['bytes']} bytes; input {samples.name} of {summary['features']} "
+        f"features in {dtype}, outputs {' and '.join(outputs)}"
+    )
+    print_answer(summary, text, as_json)
 
 
 def _has_out_of_fold(model: Any) -> bool:

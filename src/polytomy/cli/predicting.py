@@ -1,218 +1,232 @@
-"""The command that predicts."""
+"""The command `predict`: classes, probabilities, sets and explanations, or numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from polytomy.cli.data_options import (
-    Dask,
-    DataFile,
-    Features,
-    Format,
-    Header,
-    Jobs,
-    ModelFile,
-    Trusted,
-    ZeroBased,
-    open_data,
-    parse_column,
-    parse_zero_based,
-)
+from polytomy.cli.data import check_output, count_samples, open_data, print_text
 from polytomy.cli.deciding import (
-    Cost,
-    Explain,
-    Levels,
-    PerClass,
-    Prior,
-    RejectCost,
-    RejectLabel,
-    SetScore,
-    TrainingPrior,
-    check_set_score,
+    DecisionOptions,
     name_sets,
     predict_sets,
+    refuse_options,
     sets_to_text,
     take_decisions,
 )
 from polytomy.cli.loaded_models import LoadedModel
-from polytomy.cli.regression import (
-    Interval,
-    Median,
-    NumberPredictor,
-    Quantiles,
-    refuse_options,
+from polytomy.cli.options import (
+    DATA,
+    DECISIONS,
+    ClusterOptions,
+    DataFile,
+    FileOptions,
+    LoadOptions,
+    ModelFile,
+    SetOptions,
+    flag,
+    option,
+    parse_column,
 )
-from polytomy.cli.sample_counter import count_samples
-from polytomy.cli.text_files import check_output, print_text
 from polytomy.errors import ArgumentError
 
-__all__ = ["register"]
+__all__ = ["predict"]
+
+_REGRESSION = "Regression"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command()(predict)
+@dataclass(frozen=True, kw_only=True)
+class AnswerOptions:
+    """What to print for each sample."""
+
+    proba: Annotated[bool, flag("--proba", "Also print the probability of each class.")] = False
+    k: Annotated[
+        int | None,
+        option(
+            "--top",
+            metavar="K",
+            help="Print the K most likely classes of each sample, with their probabilities.",
+        ),
+    ] = None
+    max_depth: Annotated[
+        int | None,
+        option(
+            min=0,
+            metavar="N",
+            help="Stop after this many steps down the scheme, and print the node.",
+            panel=DECISIONS,
+        ),
+    ] = None
+    min_probability: Annotated[
+        float,
+        option(
+            min=0,
+            max=1,
+            metavar="NUMBER",
+            help="Stop before a branch that is less likely than this, and print the node.",
+            panel=DECISIONS,
+        ),
+    ] = 0.0
+    explain: Annotated[
+        bool,
+        flag(
+            "--explain",
+            "Print how much each partition adds to the winner, as text instead of CSV.",
+            DECISIONS,
+        ),
+    ] = False
+
+    @property
+    def stops_at_nodes(self) -> bool:
+        """Whether a node of the scheme may be the answer."""
+        return self.max_depth is not None or self.min_probability > 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberOptions:
+    """What a regressor predicts."""
+
+    levels: Annotated[
+        str | None,
+        option(
+            "--quantiles",
+            metavar="LEVELS",
+            help="Also print these quantiles, such as 0.1,0.5,0.9.",
+            panel=_REGRESSION,
+        ),
+    ] = None
+    interval: Annotated[
+        float | None,
+        option(
+            metavar="LEVEL",
+            help="Also print intervals with this confidence, such as 0.9.",
+            panel=_REGRESSION,
+        ),
+    ] = None
+    median: Annotated[bool, flag("--median", "Predict the median, not the mean.", _REGRESSION)] = (
+        False
+    )
 
 
 def predict(
     model: ModelFile,
     data: DataFile,
-    proba: Annotated[
-        bool, typer.Option("--proba", help="Also print the probability of each class.")
-    ] = False,
-    top: Annotated[
-        int | None,
-        typer.Option(
-            "--top",
-            metavar="K",
-            help="Print the K most likely classes of each sample, with their probabilities.",
-        ),
-    ] = None,
-    quantiles: Quantiles = None,
-    interval: Interval = None,
-    median: Median = False,
-    max_depth: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Stop after this many steps down the scheme, and print the node.",
-            rich_help_panel="Decisions",
-        ),
-    ] = None,
-    min_probability: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            max=1,
-            metavar="NUMBER",
-            help="Stop before a branch that is less likely than this, and print the node.",
-            rich_help_panel="Decisions",
-        ),
-    ] = 0.0,
+    numbers: NumberOptions,
+    answer: AnswerOptions,
+    decisions: DecisionOptions,
+    sets: SetOptions,
+    reading: FileOptions,
+    loading: LoadOptions,
+    cluster: ClusterOptions,
     target: Annotated[
         str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Label column to ignore; detected by default.",
-            rich_help_panel="Data",
-        ),
+        option(metavar="COLUMN", help="Label column to ignore; detected by default.", panel=DATA),
     ] = None,
-    format: Format = None,
-    header: Header = None,
-    zero_based: ZeroBased = "auto",
-    features: Features = None,
-    trusted: Trusted = None,
     output: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "-o",
             "--output",
             metavar="FILE",
             help="Write the CSV to a file; with --dask, a folder of Parquet files.",
         ),
     ] = None,
-    dask: Dask = None,
-    jobs: Jobs = None,
     escape: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--escape/--no-escape",
-            help="Put an apostrophe before labels that a spreadsheet would run as formulas.",
+            "Put an apostrophe before labels that a spreadsheet would run as formulas.",
         ),
     ] = True,
-    level: Levels = None,
-    set_score: SetScore = "lac",
-    per_class: PerClass = False,
-    prior: Prior = None,
-    training_prior: TrainingPrior = None,
-    cost: Cost = None,
-    reject_cost: RejectCost = None,
-    reject_label: RejectLabel = None,
-    explain: Explain = False,
 ) -> None:
     """Predict the class or the number of each sample of a data file and print CSV.
 
     Example: `polytomy train iris.csv -o iris.polytomy && polytomy predict iris.polytomy iris.csv`
     """
-    if dask is None:
+    if cluster.dask is None:
         check_output(output, model, data)
-    check_set_score(set_score)
-    if explain and (proba or level or top is not None):
+    levels = sets.confidence_level
+    if answer.explain and (answer.proba or levels or answer.k is not None):
         raise ArgumentError("--explain prints text; leave out --proba, --set and --top")
-    if top is not None and level:
+    if answer.k is not None and levels:
         raise ArgumentError("--top and --set cannot be used together; leave one out")
-    loaded = LoadedModel(model, trusted, features)
+    loaded = LoadedModel(model, loading, reading)
     column = None if target is None else parse_column(target)
-    loaded.set_zero_based(parse_zero_based(zero_based))
     if loaded.regressor is not None:
-        refuse_options({"--proba": proba}, "is only for classifiers; use --quantiles or --interval")
+        refuse_options(
+            {"--proba": answer.proba}, "is only for classifiers; use --quantiles or --interval"
+        )
         of_classes = {
-            "--top": top,
-            "--max-depth": max_depth,
-            "--min-probability": min_probability,
-            "--set": level,
-            "--prior": prior,
-            "--cost": cost,
-            "--reject-cost": reject_cost,
-            "--explain": explain,
-            "--dask": dask,
+            "--top": answer.k,
+            "--max-depth": answer.max_depth,
+            "--min-probability": answer.min_probability,
+            "--set": levels,
+            **decisions.deciding,
+            "--explain": answer.explain,
+            "--dask": cluster.dask,
         }
         refuse_options(of_classes, "is only for classifiers")
-        numbers = NumberPredictor(loaded, quantiles, interval, median)
-        blocks = loaded.unlabelled_blocks(open_data(data), column, format, header)
-        _write_rows(blocks, numbers.head, numbers.predict, output, escape)
+        predictor = NumberPredictor(loaded, numbers)
+        blocks = loaded.unlabelled_blocks(open_data(data), column)
+        _write_rows(blocks, predictor.head, predictor.predict, output, escape)
         return
-    of_numbers = {"--quantiles": quantiles, "--interval": interval, "--median": median}
+    of_numbers = {
+        "--quantiles": numbers.levels,
+        "--interval": numbers.interval,
+        "--median": numbers.median,
+    }
     refuse_options(of_numbers, "is only for regressors, trained with train --regress")
-    stops_at_nodes = max_depth is not None or min_probability > 0
-    if (proba or stops_at_nodes) and not loaded.has_probabilities:
-        needs = "--proba" if proba else "--max-depth and --min-probability"
-        raise ArgumentError(f"the model's solver gives no probabilities; leave out {needs}")
-    if top is not None:
-        _check_top(top, proba, loaded)
-    if dask is not None:
-        is_decided = prior or cost or reject_cost is not None
-        if level or explain or is_decided or stops_at_nodes:
+    _check_answer(answer, loaded)
+    top_columns = [] if answer.k is None else _name_top_columns(answer.k)
+    if cluster.dask is not None:
+        is_decided = any(each is not None for each in decisions.deciding.values())
+        if levels or answer.explain or is_decided or answer.stops_at_nodes:
             raise ArgumentError("with --dask, predict supports only labels, --proba and --top")
-        options: dict[str, Any] = {
-            "target": column,
-            "format": format,
-            "header": header,
-            "proba": proba,
-        }
-        if top is not None:
-            options["top_columns"] = _name_top_columns(top)
-        _predict_on_cluster(dask, jobs, data, loaded, output, **options)
+        options = {"target": column, "proba": answer.proba, "top_columns": top_columns}
+        _predict_on_cluster(cluster, data, loaded, output, options)
         return
-    blocks = loaded.unlabelled_blocks(open_data(data), column, format, header)
-    blocks = take_decisions(loaded, blocks, prior, training_prior, cost, reject_cost, reject_label)
-    if explain:
+    blocks = loaded.unlabelled_blocks(open_data(data), column)
+    blocks = take_decisions(loaded, blocks, decisions)
+    if answer.explain:
         _print_explanations(loaded, blocks, output)
         return
     labels = loaded.classes.tolist()
-    head = ["prediction", *([f"P({label})" for label in labels] if proba else [])]
-    head = [*head, *name_sets(level or [])] if top is None else _name_top_columns(top)
+    head = ["prediction", *([f"P({label})" for label in labels] if answer.proba else [])]
 
     def make_rows(X: Any) -> list[list[Any]]:
-        if top is not None:
-            return _interleave(*loaded.predict_top_k(X, top))
+        if answer.k is not None:
+            return _interleave(*loaded.predict_top_k(X, answer.k))
         predicted, P = loaded.predict(X)
-        if stops_at_nodes:
-            predicted = loaded.stop_at_nodes(P, max_depth, min_probability)
-        rows = _make_rows(predicted, P if proba else None)
-        if not level:
+        if answer.stops_at_nodes:
+            predicted = loaded.stop_at_nodes(P, answer.max_depth, answer.min_probability)
+        rows = _make_rows(predicted, P if answer.proba else None)
+        if not levels:
             return rows
-        texts = sets_to_text(predict_sets(loaded, X, level, set_score, per_class), labels)
+        texts = sets_to_text(predict_sets(loaded, X, sets), labels)
         return [[*row, *own] for row, own in zip(rows, texts, strict=True)]
 
-    _write_rows(blocks, head, make_rows, output, escape)
+    _write_rows(blocks, top_columns or [*head, *name_sets(levels or [])], make_rows, output, escape)
+
+
+def _check_answer(answer: AnswerOptions, loaded: LoadedModel) -> None:
+    """Raise ArgumentError if a classifier cannot give the answers that the options ask for."""
+    from polytomy.model.trees import check_top_k
+
+    needs = {
+        "--proba": answer.proba,
+        "--max-depth and --min-probability": answer.stops_at_nodes,
+        "--top": answer.k is not None,
+    }
+    if answer.proba and answer.k is not None:
+        raise ArgumentError("--top and --proba cannot be used together; leave one out")
+    for name, is_given in needs.items():
+        if is_given and not loaded.has_probabilities:
+            raise ArgumentError(f"the model's solver gives no probabilities; leave out {name}")
+    if answer.k is not None:
+        check_top_k(answer.k, len(loaded.classes))
 
 
 def _write_rows(
@@ -233,20 +247,20 @@ def _write_rows(
 
 
 def _predict_on_cluster(
-    address: str,
-    jobs: int | None,
+    cluster: ClusterOptions,
     data: str,
     loaded: LoadedModel,
     output: Path | None,
-    **options: Any,
+    options: dict[str, Any],
 ) -> None:
-    from polytomy.cli.cluster_jobs import connect, predict_folder
+    from polytomy.dask.folder_jobs import connect, predict_folder
     from polytomy.files import check_output_folder
 
     if output is None:
         raise ArgumentError("--dask writes a folder of Parquet files. Name it with --output.")
     check_output_folder(output)
-    with connect(address, jobs) as client:
+    assert cluster.dask is not None, "the caller has checked it"
+    with connect(cluster.dask, cluster.n_jobs) as client:
         n_samples = predict_folder(client, data, loaded, output, **options)
     print_text(f"{output}: predictions for {n_samples} samples")
 
@@ -276,17 +290,6 @@ def _make_rows(labels: Any, P: Any) -> list[list[Any]]:
     return [[label, *row] for label, row in zip(labels.tolist(), P.tolist(), strict=True)]
 
 
-def _check_top(top: int, proba: bool, loaded: LoadedModel) -> None:
-    """Raise an ArgumentError unless the most likely classes can be printed."""
-    from polytomy.model.trees import check_top_k
-
-    if proba:
-        raise ArgumentError("--top and --proba cannot be used together; leave one out")
-    if not loaded.has_probabilities:
-        raise ArgumentError("the model's solver gives no probabilities; leave out --top")
-    check_top_k(top, len(loaded.classes))
-
-
 def _name_top_columns(top: int) -> list[str]:
     later = [name for k in range(2, top + 1) for name in (f"prediction_{k}", f"probability_{k}")]
     return ["prediction", "probability", *later]
@@ -310,3 +313,53 @@ def _open_csv(output: Path | None, escape: bool) -> Iterator[Any]:
         return
     with open_atomically(output) as file:
         yield lambda rows: file.write(to_csv(rows, escape=escape).encode())
+
+
+class NumberPredictor:
+    """The output of `predict` for a regressor.
+
+    Parameters
+    ----------
+    loaded : LoadedModel with a regressor
+    options : what to predict
+    """
+
+    def __init__(self, loaded: LoadedModel, options: NumberOptions) -> None:
+        from polytomy.inputs.numbers import check_confidence_levels, check_levels
+
+        self._loaded, self._interval = loaded, options.interval
+        self._statistic = "median" if options.median else loaded.regressor.statistic
+        self._levels = _parse_levels(options.levels)
+        check_levels("levels", self._levels)
+        if options.interval is not None:
+            check_confidence_levels("interval", options.interval)
+
+    @property
+    def head(self) -> list[str]:
+        """The names of the columns."""
+        names = ["prediction", *[f"quantile({level:g})" for level in self._levels]]
+        if self._interval is not None:
+            names += [f"lower({self._interval:g})", f"upper({self._interval:g})"]
+        return names
+
+    def predict(self, X: Any) -> list[list[float]]:
+        """Return a row of numbers for each sample."""
+        import numpy as np
+
+        regressor, X = self._loaded.regressor, self._loaded.transform(X)
+        columns = [regressor.predict(X, self._statistic)[:, np.newaxis]]
+        if self._levels:
+            columns.append(regressor.predict_quantiles(X, self._levels))
+        if self._interval is not None:
+            columns.append(regressor.predict_interval(X, self._interval))
+        rows: list[list[float]] = np.hstack(columns).tolist()
+        return rows
+
+
+def _parse_levels(text: str | None) -> list[float]:
+    try:
+        return [] if text is None else [float(word) for word in text.split(",")]
+    except ValueError:
+        raise ArgumentError(
+            f'--quantiles must be comma-separated numbers, such as 0.1,0.5,0.9; got "{text}"'
+        ) from None

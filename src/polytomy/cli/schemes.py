@@ -5,33 +5,25 @@ from __future__ import annotations
 import os
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from polytomy.cli.class_orders import ClassOrder, parse_class_order
-from polytomy.cli.completing import complete_names
-from polytomy.cli.data_options import (
-    AsJson,
-    Format,
-    Header,
-    OneHot,
-    Scale,
-    Target,
-    ZeroBased,
-    read_scaled,
-    to_json,
-)
-from polytomy.cli.text_files import (
+from polytomy.cli.data import (
     check_output,
     explain_failure,
+    parse_labels,
     print_text,
     read_control,
+    read_scaled,
+    to_json,
     write_text,
 )
-from polytomy.designs import DATA_DESIGNS, DESIGNS, LABEL_DESIGNS, find_design
+from polytomy.cli.options import AsJson, ClassOrder, FeatureOptions, complete, flag, given, option
 from polytomy.designs import design as make_design
+from polytomy.designs import find_design
 from polytomy.designs.orders import order_classes
 from polytomy.errors import ArgumentError, ControlError, Problem
 from polytomy.inputs.arguments import count_things
@@ -41,7 +33,7 @@ from polytomy.scheme import Label, Scheme, parse
 from polytomy.scheme.layout import word_to_label
 from polytomy.scheme.reading import parse_with_warnings
 
-__all__ = ["register"]
+__all__ = ["check", "design", "flatten", "show", "tree"]
 
 
 ControlFile = Annotated[
@@ -49,82 +41,63 @@ ControlFile = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Write to this file instead of printing."),
+    option("-o", "--output", metavar="FILE", help="Write to this file instead of printing."),
 ]
-Compact = Annotated[
-    bool, typer.Option("--compact", help="Write codes as designs where possible: @one-vs-one.")
-]
+Compact = Annotated[bool, flag("--compact", "Write codes as designs where possible: @one-vs-one.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module to the command line."""
-    app.command()(design)
-    app.command()(check)
-    app.command()(show)
-    app.command()(flatten)
-    app.command()(tree)
+@dataclass(frozen=True, kw_only=True)
+class DesignOptions:
+    """Parameters of the design."""
 
-
-def design(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME",
-            help=f"One of {', '.join([*DESIGNS, *LABEL_DESIGNS])}; or, from data, "
-            f"{', '.join(DATA_DESIGNS)}.",
-            autocompletion=complete_names([*DESIGNS, *LABEL_DESIGNS, *DATA_DESIGNS]),
-        ),
-    ],
-    data: Annotated[
-        str | None,
-        typer.Argument(metavar="DATA", help="Data file; required by designs made from data."),
-    ] = None,
-    *,
-    classes: Annotated[
+    random_state: Annotated[
         int | None,
-        typer.Option(
-            "--classes",
-            "-n",
-            min=1,
-            metavar="N",
-            help="Number of classes, named 0, 1, 2, …",
-        ),
-    ] = None,
-    labels: Annotated[
-        str | None,
-        typer.Option("--labels", "-l", metavar="LABELS", help="Class labels, separated by commas."),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Random seed, for designs that use one.")
-    ] = None,
+        option("--seed", min=0, metavar="N", help="Random seed, for designs that use one."),
+    ] = None
     n_partitions: Annotated[
         int | None,
-        typer.Option(
+        option(
             "--partitions",
             min=1,
             metavar="N",
             help="Number of partitions, for designs that let you choose it.",
         ),
-    ] = None,
-    rows: Annotated[int | None, typer.Option("--rows", min=1, hidden=True)] = None,
+    ] = None
     sides: Annotated[
         int | None,
-        typer.Option(min=2, metavar="N", help="Number of sides of each partition of n-ary."),
-    ] = None,
+        option(min=2, metavar="N", help="Number of sides of each partition of n-ary."),
+    ] = None
     separator: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Separator of labels such as a/b/c, for paths."),
+        option(metavar="TEXT", help="Separator of labels such as a/b/c, for paths."),
+    ] = None
+    name: Annotated[str | None, option(help="Base of the binaries' names.")] = None
+    class_order: ClassOrder = None
+
+
+def design(
+    design: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="One of {designs}; or, from data, {data_designs}.",
+            autocompletion=complete("schemes"),
+        ),
+    ],
+    options: DesignOptions,
+    reading: FeatureOptions,
+    data: Annotated[
+        str | None,
+        typer.Argument(metavar="DATA", help="Data file; required by designs made from data."),
     ] = None,
-    base: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="Base of the binaries' names.")
+    classes: Annotated[
+        int | None,
+        option("--classes", "-n", min=1, metavar="N", help="Number of classes, named 0, 1, 2, …"),
     ] = None,
-    class_order: ClassOrder = None,
-    target: Target = "-1",
-    scale: Scale = "standard",
-    format: Format = None,
-    header: Header = None,
-    zero_based: ZeroBased = "auto",
-    one_hot: OneHot = False,
+    labels: Annotated[
+        str | None,
+        option("--labels", "-l", metavar="LABELS", help="Class labels, separated by commas."),
+    ] = None,
     compact: Compact = False,
     output: Output = None,
 ) -> None:
@@ -134,45 +107,31 @@ def design(
 
     Example: `polytomy design empirical-tree iris.csv`
     """
-    options: dict[str, Any] = {
-        "random_state": seed,
-        "n_partitions": rows if n_partitions is None else n_partitions,
-        "sides": sides,
-        "separator": separator,
-        "name": base,
-        "class_order": parse_class_order(class_order),
-    }
+    chosen = given(options, class_order=parse_labels)
+    found = find_design(design)
     if data is not None:
         if classes is not None or labels is not None:
             raise ArgumentError("the classes come from the data; leave out --classes and --labels")
         check_output(output, data)
-        X, y = read_scaled(
-            data,
-            target=target,
-            scale=scale,
-            format=format,
-            header=header,
-            one_hot=one_hot,
-            zero_based=zero_based,
-        )
-        if find_design(name).needs_data:
-            scheme = make_design(name, X=X, y=y, **options)
+        X, y = read_scaled(data, reading)
+        if found.needs_data:
+            scheme = make_design(design, X=X, y=y, **chosen)
         else:
             labels_found = sorted(set(y.tolist()))
-            if find_design(name).uses_order and class_order is None:
-                labels_found = order_classes(labels_found, None, [name])
-            scheme = make_design(name, labels_found, **options)
+            if found.uses_order and options.class_order is None:
+                labels_found = order_classes(labels_found, None, [design])
+            scheme = make_design(design, labels_found, **chosen)
     else:
-        if find_design(name).needs_data:
+        if found.needs_data:
             raise ArgumentError(
-                f"{name!r} is made from data; pass a data file: polytomy design {name} DATA"
+                f"{design!r} is made from data; pass a data file: polytomy design {design} DATA"
             )
         if (classes is None) == (labels is None):
             raise ArgumentError(
                 "pass either --classes or --labels, such as --labels corn,wheat,oak"
             )
-        chosen = _split_labels(labels) if labels is not None else classes or 0
-        scheme = make_design(name, chosen, **options)
+        named = _split_labels(labels) if labels is not None else classes or 0
+        scheme = make_design(design, named, **chosen)
     write_text(_scheme_text(scheme, compact), output)
 
 
@@ -180,7 +139,7 @@ def check(
     files: Annotated[
         list[str], typer.Argument(metavar="FILE", help="Control files; - reads standard input.")
     ],
-    strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as problems.")] = False,
+    strict: Annotated[bool, flag("--strict", "Treat warnings as problems.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Report the problems in control files.
@@ -226,7 +185,7 @@ def _placed(problem: Problem) -> dict[str, Any]:
 
 def show(
     file: ControlFile,
-    matrix: Annotated[bool, typer.Option("--matrix", help="Draw the coding matrix.")] = False,
+    matrix: Annotated[bool, flag("--matrix", "Draw the coding matrix.")] = False,
 ) -> None:
     """Draw a scheme in the terminal, as a tree or as a coding matrix.
 

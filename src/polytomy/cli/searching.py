@@ -3,81 +3,56 @@
 from __future__ import annotations
 
 import shlex
-import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from polytomy.cli.class_orders import ClassOrder, parse_class_order
-from polytomy.cli.completing import complete_names, complete_schemes
-from polytomy.cli.data_options import (
-    AsJson,
-    DataFile,
-    Format,
-    Header,
-    Jobs,
-    OneHot,
-    Scale,
-    Seed,
-    Target,
-    ZeroBased,
-    join_choices,
+from polytomy.cli.data import (
+    align_columns,
+    check_output,
+    has_terminal,
+    parse_labels,
+    print_text,
     read_scaled,
     to_json,
+    write_text,
 )
-from polytomy.cli.final_calibrations import FinalCalibration, parse_final_calibration
-from polytomy.cli.grids import Grid, parse_grids
-from polytomy.cli.text_files import check_output, print_text, write_text
+from polytomy.cli.options import (
+    AsJson,
+    ClassOrder,
+    DataFile,
+    FeatureOptions,
+    Jobs,
+    Seed,
+    complete,
+    final_calibration,
+    given,
+    option,
+    parse_none,
+)
 from polytomy.errors import ArgumentError
-from polytomy.metrics import METRICS
 
-__all__ = ["register"]
+__all__ = ["distances", "parse_grids", "search"]
 
-# Same as in polytomy.distances, which the help does not import.
-_DISTANCES = ("hausdorff", "robust-hausdorff", "centroid", "energy", "separability")
-_SCORES = tuple(name for name, metric in METRICS.items() if metric.needs_only_predictions)
-
-Estimator = Annotated[
-    str,
-    typer.Option(
-        metavar="SPEC",
-        help='Binary classifier, such as "svc C=10", or LIBSVM options such as "-t 2 -c 10".',
-    ),
-]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module to the command line."""
-    app.command()(distances)
-    app.command()(search)
+_SEARCH = "polytomy:SchemeSearchCV"
+_EXAMPLE = 'Write it like "C=0.1,1,10 gamma=0.01,0.1".'
 
 
 def distances(
     data: DataFile,
+    reading: FeatureOptions,
     distance: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help=f"Distance between classes: {join_choices(_DISTANCES)}.",
-            autocompletion=complete_names(_DISTANCES),
-        ),
+        str, option(names="distances", help="Distance between classes: {distances}.")
     ] = "hausdorff",
-    measure: Annotated[str | None, typer.Option("--measure", hidden=True)] = None,
-    target: Target = "-1",
-    scale: Scale = "standard",
-    format: Format = None,
-    header: Header = None,
-    zero_based: ZeroBased = "auto",
-    one_hot: OneHot = False,
     as_json: AsJson = False,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Plot the distances and their dendrogram to this file."),
+        option(metavar="FILE", help="Plot the distances and their dendrogram to this file."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write a CSV table to this file."),
+        option("-o", "--output", metavar="FILE", help="Write a CSV table to this file."),
     ] = None,
 ) -> None:
     """Print the distances between the classes of the data.
@@ -87,16 +62,8 @@ def distances(
     from polytomy.distances import compute_distances
 
     check_output(output, data)
-    X, y = read_scaled(
-        data,
-        target=target,
-        scale=scale,
-        format=format,
-        header=header,
-        one_hot=one_hot,
-        zero_based=zero_based,
-    )
-    found = compute_distances(measure or distance, X, y)
+    X, y = read_scaled(data, reading)
+    found = compute_distances(distance, X, y)
     if plot is not None:
         _draw_distances(found, plot)
     if as_json:
@@ -109,59 +76,98 @@ def distances(
         write_text(_csv_of(found), output)
 
 
-def search(
-    data: DataFile,
-    estimator: Estimator = "svc",
-    candidate: Annotated[
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """Parameters of the search; None stands for the default of its constructor."""
+
+    estimator: Annotated[
+        str | None,
+        option(
+            metavar="SPEC",
+            help='Binary classifier, such as "svc C=10", or LIBSVM options such as "-t 2 -c 10"; '
+            "svc by default.",
+        ),
+    ] = None
+    candidates: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--candidate",
             "-c",
             metavar="SCHEME",
+            autocompletion=complete("schemes", files="*.control"),
             help="Design, control file or control text to compare, or SCHEME,SOLVER (repeatable). "
             'Designs are listed by "polytomy design --help".',
-            autocompletion=complete_schemes(),
         ),
-    ] = None,
-    grid: Grid = None,
-    score: Annotated[
+    ] = None
+    param_grid: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "--grid",
+            metavar="GRID",
+            help="Values of the estimator's parameters to try, such as \"C=0.1,1,10 "
+            'gamma=0.01,0.1" (repeatable: grids are tried one after the other).',
+        ),
+    ] = None
+    scoring: Annotated[
+        list[str] | None,
+        option(
             "--score",
             "-s",
-            metavar="NAME",
-            help=f"Score to report (repeatable); the first decides: {join_choices(_SCORES)}.",
-            autocompletion=complete_names(_SCORES),
+            names="scores",
+            help="Score to report (repeatable); the first decides: {scores}.",
         ),
-    ] = None,
-    folds: Annotated[
-        int, typer.Option(min=2, metavar="N", help="Number of cross-validation folds.")
-    ] = 5,
+    ] = None
+    cv: Annotated[
+        int | None,
+        option(
+            "--folds",
+            min=2,
+            metavar="N",
+            sets=_SEARCH,
+            help="Number of cross-validation folds.",
+        ),
+    ] = None
     budget: Annotated[
         float | None,
-        typer.Option(min=0, metavar="SECONDS", help="Start no new fold after this many seconds."),
-    ] = None,
-    final_calibration: FinalCalibration = "auto",
-    class_order: ClassOrder = None,
-    target: Target = "-1",
-    scale: Scale = "standard",
-    format: Format = None,
-    header: Header = None,
-    zero_based: ZeroBased = "auto",
-    one_hot: OneHot = False,
-    jobs: Jobs = None,
-    seed: Seed = 0,
+        option(min=0, metavar="SECONDS", help="Start no new fold after this many seconds."),
+    ] = None
+    final_calibration: Annotated[str | None, final_calibration(_SEARCH)] = None
+    class_order: ClassOrder = None
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of the search that are given, as in Python."""
+        from sklearn.svm import SVC
+
+        from polytomy.learners.specification import estimator_from
+
+        return given(
+            self,
+            estimator=lambda text: estimator_from(text, SVC()),
+            candidates=lambda texts: [_parse_candidate(text) for text in texts],
+            param_grid=parse_grids,
+            scoring=tuple,
+            final_calibration=parse_none,
+            class_order=parse_labels,
+        )
+
+
+def search(
+    data: DataFile,
+    options: SearchOptions,
+    reading: FeatureOptions,
+    n_jobs: Jobs = None,
+    random_state: Seed = 0,
     as_json: AsJson = False,
     plot: Annotated[
         Path | None,
-        typer.Option(
+        option(
             metavar="FILE",
             help="Plot the candidates' scores against their cost; with --grid, a heat map of them.",
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "-o", "--output", metavar="FILE", help="Write the chosen scheme to this control file."
         ),
     ] = None,
@@ -172,44 +178,23 @@ def search(
 
     Example: `polytomy search iris.csv --grid "C=0.1,1,10 gamma=0.01,0.1"`
     """
-    from sklearn.svm import SVC
-
-    from polytomy.learners.specification import estimator_from
     from polytomy.search import SchemeSearchCV
 
     check_output(output, data)
-    calibrated = parse_final_calibration(final_calibration)
-    param_grid = parse_grids(grid)
-    X, y = read_scaled(
-        data,
-        target=target,
-        scale=scale,
-        format=format,
-        header=header,
-        one_hot=one_hot,
-        zero_based=zero_based,
-    )
+    parameters = options.parameters()
+    X, y = read_scaled(data, reading)
     found = SchemeSearchCV(
-        estimator_from(estimator, SVC()),
-        [_parse_candidate(text) for text in candidate] if candidate else "default",
-        scoring=tuple(score) if score else ("log_loss", "uncertainty_coefficient"),
-        final_calibration=calibrated,
-        cv=folds,
-        budget=budget,
-        n_jobs=jobs,
-        random_state=seed,
-        verbose=int(sys.stderr is not None and sys.stderr.isatty()),
-        class_order=parse_class_order(class_order),
-        param_grid=param_grid,
+        **parameters, n_jobs=n_jobs, random_state=random_state, verbose=int(has_terminal())
     ).fit(X, y)
+    has_grid = options.param_grid is not None
     if plot is not None:
-        _draw_candidates(found, plot, has_grid=param_grid is not None)
+        _draw_candidates(found, plot, has_grid=has_grid)
     if as_json:
         chosen: dict[str, Any] = {
             "scheme": str(found.best_scheme_),
             "solver": found.best_candidate_.solver,
         }
-        if param_grid is not None:
+        if has_grid:
             chosen["params"] = found.best_params_
         results = found.cv_results_
         print_text(to_json({"chosen": found.best_candidate_.name, **chosen, "results": results}))
@@ -252,14 +237,6 @@ def _table(found: Any) -> str:
             row.append(f"{value:+.4g}" if is_difference else f"{value:.4g}")
             has_difference = has_difference or is_difference
         rows.append(row)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if k < 2 else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
     reasons = [
         f"{name}: {reason}"
         for name, reason in zip(results["candidate"], results["reason"], strict=True)
@@ -270,7 +247,7 @@ def _table(found: Any) -> str:
         legend.append("+ and -: difference from the first candidate on the same folds")
     if found.best_params_:
         legend.append(_advise_training(found))
-    return "\n".join([*lines, "", *legend, *reasons])
+    return "\n".join([*align_columns(rows, 2), "", *legend, *reasons])
 
 
 def _advise_training(found: Any) -> str:
@@ -315,3 +292,60 @@ def _save(figure: Any, path: Path) -> None:
         )
     with open_atomically(path) as file:
         figure.savefig(file, format=kind, dpi=150)
+
+
+def parse_grids(texts: Sequence[str]) -> list[dict[str, list[Any]]]:
+    """Return the value of the parameter `param_grid` given by the options.
+
+    Examples
+    --------
+    >>> parse_grids(["C=0.1,1 gamma=scale,0.5", "kernel=linear"])
+    [{'C': [0.1, 1], 'gamma': ['scale', 0.5]}, {'kernel': ['linear']}]
+    """
+    return [_parse_grid(text) for text in texts]
+
+
+def _parse_grid(text: str) -> dict[str, list[Any]]:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise ArgumentError(f"--grid {text}: {error}. Close the quotes.") from None
+    if not words:
+        raise ArgumentError(f"--grid is empty. {_EXAMPLE}")
+    grid: dict[str, list[Any]] = {}
+    for word in words:
+        name, equals, values = word.partition("=")
+        if not (name and equals):
+            raise ArgumentError(
+                f'--grid "{text}": "{word}" does not have the form parameter=value,value. '
+                f"{_EXAMPLE}"
+            )
+        if name in grid:
+            raise ArgumentError(
+                f'--grid "{text}": {name} occurs twice. List all its values once: {name}=1,10.'
+            )
+        grid[name] = [_parse_value(text, name, each) for each in _split_at_commas(values)]
+    return grid
+
+
+def _parse_value(grid: str, name: str, text: str) -> Any:
+    from polytomy.learners.specification import read_value
+
+    if not text.strip():
+        raise ArgumentError(f'--grid "{grid}": {name} has an empty value. {_EXAMPLE}')
+    try:
+        return read_value(name, text.strip())
+    except ArgumentError as error:
+        raise ArgumentError(f'--grid "{grid}": ', *error.args) from None
+
+
+def _split_at_commas(text: str) -> list[str]:
+    """Return the parts of a text between commas that are not inside brackets."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts

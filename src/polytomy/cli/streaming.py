@@ -2,58 +2,108 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from polytomy.cli.class_orders import parse_class_order
-from polytomy.cli.data_options import make_scaler, open_data, parse_column, parse_zero_based
-from polytomy.errors import Argument, ArgumentError, DataError, PolytomyWarning
+from polytomy.cli.data import (
+    check_class_labels,
+    count_samples,
+    make_scaler,
+    open_data,
+    parse_labels,
+)
+from polytomy.cli.options import FeatureOptions, flag, option
+from polytomy.errors import ArgumentError, DataError, PolytomyWarning
 
 if TYPE_CHECKING:
     from polytomy.datasets import Data, Source
-    from polytomy.datasets.scanning import Scan
+    from polytomy.datasets.reading import Scan
 
-__all__ = ["StreamSource", "TrainedModel", "describe_data", "train_stream"]
+__all__ = [
+    "StreamOptions",
+    "TrainedModel",
+    "TrainingDataOptions",
+    "describe_data",
+    "train_stream",
+]
 
 # A block of this many rows should have rows of most classes.
 _LARGE_BLOCK = 500
+_STREAMS = "Data larger than memory"
 
 
-@dataclass(frozen=True, slots=True)
-class StreamSource:
-    """Data to read in blocks; the attributes are the options of `train`."""
+@dataclass(frozen=True, kw_only=True)
+class TrainingDataOptions(FeatureOptions):
+    """How to read the training data."""
 
-    path: str
-    target: str = "-1"
-    format: str | None = None
-    header: bool | None = None
-    zero_based: str = "auto"
-    one_hot: bool = False
-    features: int | None = None
-    classes: str | None = None
+    features: Annotated[
+        int | None,
+        option(
+            min=1,
+            metavar="N",
+            help="Number of features, if LIBSVM data to predict may have more.",
+            panel="Data",
+        ),
+    ] = None
 
-    def options(self) -> dict[str, Any]:
+    def reading(self) -> dict[str, Any]:
         """Return the arguments of the functions that read data."""
-        return {
-            "format": self.format,
-            "target": parse_column(self.target),
-            "header": self.header,
-            "features": self.features,
-            "zero_based": parse_zero_based(self.zero_based),
-        }
+        return {**super().reading(), "features": self.features}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamOptions:
+    """How to train on data in blocks."""
+
+    stream: Annotated[
+        bool,
+        flag(
+            "--stream",
+            "Read the data in blocks, for files larger than memory; needs an estimator that learns "
+            "in batches.",
+            _STREAMS,
+        ),
+    ] = False
+    passes: Annotated[
+        int,
+        option(min=1, metavar="N", help="Passes over the data, with --stream.", panel=_STREAMS),
+    ] = 1
+    classes: Annotated[
+        str | None,
+        option(
+            metavar="LABELS",
+            help="All labels, with --stream: a,b,c or a file with one label per line; "
+            "needed for a pipe, and otherwise found in a first pass.",
+            panel=_STREAMS,
+        ),
+    ] = None
+    reservoir_size: Annotated[
+        int | None,
+        option(
+            "--reservoir",
+            min=0,
+            metavar="N",
+            sets="polytomy:PolytomyClassifier",
+            help="Maximum number of rows to hold out for calibration, with --stream.",
+            panel=_STREAMS,
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Raise ArgumentError if there are options for streams without one."""
+        if not self.stream and (self.passes > 1 or self.classes is not None):
+            raise ArgumentError("--passes and --classes need --stream. Add it, or leave them out.")
 
     def class_labels(self) -> Any:
         """Return the labels of the option --classes as an array, sorted; None without it."""
         import numpy as np
 
-        from polytomy.datasets.label_index import typed_labels
+        from polytomy.datasets.fields import typed_labels
 
-        listed = parse_class_order(self.classes, "--classes")
+        listed = parse_labels(self.classes, "--classes")
         return None if listed is None else np.unique(typed_labels([str(each) for each in listed]))
 
 
@@ -72,8 +122,17 @@ class TrainedModel(NamedTuple):
     n_samples: int
     n_features: int
 
+    @property
+    def last_step(self) -> Any:
+        """The classifier, or the last step of the pipeline."""
+        from polytomy.learners.preparation import split_pipeline
 
-def train_stream(classifier: Any, source: StreamSource, *, scale: str, passes: int) -> TrainedModel:
+        return split_pipeline(self.model)[1]
+
+
+def train_stream(
+    classifier: Any, path: str, reading: TrainingDataOptions, stream: StreamOptions
+) -> TrainedModel:
     """Train a classifier on data in blocks, and return it with its scaler.
 
     A first pass over a file finds the classes, unless they are given, and fits the scaler. A pipe
@@ -82,9 +141,8 @@ def train_stream(classifier: Any, source: StreamSource, *, scale: str, passes: i
     Parameters
     ----------
     classifier : PolytomyClassifier whose estimator has ``partial_fit``
-    source : StreamSource
-    scale : value of the option --scale
-    passes : number of passes of training
+    path : name of the data file
+    reading, stream : how to read the data, and how to train on it
     """
     from sklearn.pipeline import make_pipeline
 
@@ -97,25 +155,26 @@ def train_stream(classifier: Any, source: StreamSource, *, scale: str, passes: i
             f"--class-weight {weights} needs all the data at once. With --stream, use "
             "--class-weight balanced."
         )
-    data = open_data(source.path)  # once: a pipe cannot be opened again
+    data = open_data(path)  # once: a pipe cannot be opened again
     is_pipe = isinstance(data, Stream)
     if is_pipe:
-        _check_pipe(data, source, passes, weights)
-    scan, scaler = None, None
-    if not is_pipe and (source.classes is None or source.one_hot or weights or scale != "none"):
-        scan, scaler = _scan(data, source, scale)
-        _check_classes(scan, source)
+        _check_pipe(data, path, reading, stream, weights)
+    scan, scaler, passes = None, None, stream.passes
+    needs_scan = stream.classes is None or reading.one_hot or weights or reading.scale != "none"
+    if not is_pipe and needs_scan:
+        scan, scaler = _scan(data, reading, stream)
+        check_class_labels(scan.classes, path, reading.column, scan.label_name)
         _balance(classifier, scan)
-    classes = source.class_labels() if scan is None else scan.classes
+    classes = stream.class_labels() if scan is None else scan.classes
     total = None if scan is None else passes * scan.n_rows
     n_samples, last = 0, None
-    with _show_progress(total) as advance:
+    with count_samples("trained", total) as advance:
         for number in range(passes):
             if number:
                 classifier.begin_pass()
-            for block in _read_blocks(data, source, scan, classes):
+            for block in _read_blocks(data, path, _reading_after(reading, scan), classes):
                 if last is None:
-                    scaler = _fit_first(scaler, scale, block, is_pipe)
+                    scaler = _fit_first(scaler, reading.scale, block, is_pipe)
                     _warn_if_sorted(block, classes)
                 X = block.X if scaler is None else scaler.transform(block.X)
                 classifier.partial_fit(X, block.y, classes=classes)
@@ -124,25 +183,28 @@ def train_stream(classifier: Any, source: StreamSource, *, scale: str, passes: i
                 advance(block.n_samples)
     assert last is not None, "data without rows was rejected earlier"
     model = classifier if scaler is None else make_pipeline(scaler, classifier)
-    return TrainedModel(model, describe_data(last, source.target), n_samples, last.n_features)
+    return TrainedModel(model, describe_data(last, reading.column), n_samples, last.n_features)
 
 
-def _read_blocks(
-    data: Source, source: StreamSource, scan: Scan | None, classes: Any
-) -> Iterator[Data]:
-    """Return the blocks of the data for one pass."""
-    from polytomy.datasets import open_blocks
-
-    options = source.options()
+def _reading_after(reading: TrainingDataOptions, scan: Scan | None) -> dict[str, Any]:
+    """Return the arguments of the functions that read data, with what a first pass found."""
+    options = reading.reading()
     if scan is not None:
         options["features"] = scan.columns or scan.n_features
         options["categories"] = scan.categories or "refuse"
         if scan.is_zero_based is not None:
             options["zero_based"] = scan.is_zero_based
+    return options
+
+
+def _read_blocks(data: Source, path: str, options: dict[str, Any], classes: Any) -> Iterator[Data]:
+    """Return the blocks of the data for one pass."""
+    from polytomy.datasets import open_blocks
+
     blocks = open_blocks(data, classes=classes, **options)
     first = next(blocks, None)
     if first is None:
-        raise DataError(f"{source.path}: the file has no rows")
+        raise DataError(f"{path}: the file has no rows")
     return chain([first], blocks)
 
 
@@ -155,72 +217,61 @@ def _check_estimator(classifier: Any) -> None:
         )
 
 
-def _check_pipe(data: Source, source: StreamSource, passes: int, class_weight: Any) -> None:
-    from polytomy.datasets.formats import find_format
+def _check_pipe(
+    data: Source, path: str, reading: TrainingDataOptions, stream: StreamOptions, class_weight: Any
+) -> None:
+    from polytomy.datasets import find_format
 
     for is_wrong, words in (
-        (source.classes is None, "name all labels: --classes a,b,c"),
+        (stream.classes is None, "name all labels: --classes a,b,c"),
         (class_weight is not None, "leave out --class-weight"),
-        (passes > 1, "use --passes 1"),
-        (source.one_hot, "leave out --one-hot"),
+        (stream.passes > 1, "use --passes 1"),
+        (reading.one_hot, "leave out --one-hot"),
     ):
         if is_wrong:
             raise ArgumentError(
-                f"{source.path}: a pipe is read only once. To train on it, {words}; or save the "
-                "data to a file first."
+                f"{path}: a pipe is read only once. To train on it, {words}; or save the data to a "
+                "file first."
             )
-    if source.features is None and find_format(data, source.format) == "svmlight":
+    if reading.features is None and find_format(data, reading.format) == "svmlight":
         raise ArgumentError("LIBSVM data from a pipe needs --features, the number of features.")
 
 
-def _scan(data: Source, source: StreamSource, scale: str) -> tuple[Scan, Any]:
+def _scan(data: Source, reading: TrainingDataOptions, stream: StreamOptions) -> tuple[Scan, Any]:
     """Return what a pass over a file finds, and the fitted scaler."""
     from polytomy.datasets import open_blocks
-    from polytomy.datasets.scanning import scan_data
+    from polytomy.datasets.reading import scan_data
 
     scaler: list[Any] = []
 
     def fit_scaler(X: Any) -> None:
         if not scaler:
-            scaler.append(make_scaler(scale, X))
+            scaler.append(make_scaler(reading.scale, X))
         if scaler[0] is not None:
             scaler[0].partial_fit(X)
 
-    with _show_progress(None, "scanned") as advance:
+    with count_samples("scanned") as advance:
 
         def visit(X: Any) -> None:
-            if not source.one_hot:
+            if not reading.one_hot:
                 fit_scaler(X)
             advance(X.shape[0])
 
+        options = reading.reading()
+        del options["categories"]
         scan = scan_data(
             data,
-            one_hot=source.one_hot,
-            classes=source.class_labels(),
+            one_hot=reading.one_hot,
+            classes=stream.class_labels(),
             visit=visit,
-            **source.options(),
+            **options,
         )
-        if source.one_hot and scale != "none":
-            options = {**source.options(), "features": scan.columns or scan.n_features}
-            categories = scan.categories or "refuse"
-            for block in open_blocks(data, classes=scan.classes, categories=categories, **options):
+        if reading.one_hot and reading.scale != "none":
+            # The values of text columns are known only now.
+            for block in open_blocks(data, classes=scan.classes, **_reading_after(reading, scan)):
                 fit_scaler(block.X)
                 advance(block.n_samples)
     return scan, scaler[0] if scaler else None
-
-
-def _check_classes(scan: Scan, source: StreamSource) -> None:
-    """Raise an error if the labels are not classes, as without --stream."""
-    if scan.classes.dtype.kind == "f":
-        fractions = scan.classes[scan.classes % 1 != 0].tolist()
-        if fractions:
-            place = parse_column(source.target) if scan.label_name is None else scan.label_name
-            raise DataError(
-                f"{source.path}, column {place!r}: labels must be classes; {fractions[0]:g} is "
-                "neither a word nor an integer. Set ",
-                Argument("target"),
-                " to the label column.",
-            )
 
 
 def _balance(classifier: Any, scan: Scan) -> None:
@@ -253,41 +304,14 @@ def _warn_if_sorted(block: Data, classes: Any) -> None:
         )
 
 
-def describe_data(block: Data, target: str) -> dict[str, Any]:
+def describe_data(block: Data, target: str | int) -> dict[str, Any]:
     """Return the description of the data that the model file stores."""
     n_added = sum(len(values) - 1 for values in block.categories.values())
     return {
         "columns": None if block.columns is None else list(block.columns),
         "n_columns": block.n_features - n_added,
         "categories": {name: list(values) for name, values in block.categories.items()},
-        "target": parse_column(target),
+        "target": target,
         "is_sparse": hasattr(block.X, "toarray"),
         "zero_based": block.is_zero_based,
     }
-
-
-@contextmanager
-def _show_progress(total: int | None, verb: str = "trained") -> Iterator[Callable[[int], None]]:
-    """Yield a function that counts samples; show the count and the time left on a terminal."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda n_samples: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        SpinnerColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    count = TextColumn("{task.completed:,.0f} samples " + verb)
-    columns = (
-        (SpinnerColumn(), count, TimeElapsedColumn())
-        if total is None
-        else (BarColumn(), count, TimeRemainingColumn())
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=total)
-        yield lambda n_samples: progress.advance(task, n_samples)

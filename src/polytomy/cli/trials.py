@@ -1,107 +1,143 @@
-"""The command `trials`: compare schemes and solvers on datasets."""
+"""Commands about trials and their data: trials, report, split, datasets list, datasets get."""
 
 from __future__ import annotations
 
+import os
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from polytomy.cli.class_orders import parse_class_order
-from polytomy.cli.completing import complete_datasets, complete_list, complete_schemes
-from polytomy.cli.data_options import AsJson, Jobs, join_choices, to_json
-from polytomy.cli.text_files import print_text
-from polytomy.solvers.solving import METHODS
+from polytomy.cli.data import (
+    STANDARD_INPUT,
+    align_columns,
+    has_terminal,
+    parse_labels,
+    print_answer,
+    print_text,
+    read_samples,
+    to_json,
+)
+from polytomy.cli.options import (
+    AsJson,
+    DataFile,
+    DataOptions,
+    Jobs,
+    Seed,
+    complete,
+    default_of,
+    flag,
+    given,
+    option,
+)
+from polytomy.errors import ArgumentError
 
-__all__ = ["register"]
+__all__ = ["get_datasets", "list_datasets", "report", "split", "trials"]
 
+_RUN = "polytomy.trials:run"
+_PROTOCOL = "polytomy.trials:Protocol"
 # The exit code that shells use for a command ended by Ctrl-C.
 _INTERRUPTED = 130
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this module to the command line."""
-    app.command()(trials)
+@dataclass(frozen=True, kw_only=True)
+class TrialOptions:
+    """What to compare; None stands for the default of `polytomy.trials.run`."""
 
-
-def trials(
     data: Annotated[
         Path | None,
-        typer.Option(
+        option(
             metavar="DIR",
             help="Folder of datasets, NAME.csv or NAME.csv.gz; all of them run. Default: the "
             "datasets of scikit-learn.",
         ),
-    ] = None,
+    ] = None
     datasets: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             metavar="NAMES",
+            autocompletion=complete("datasets", is_list=True),
             help="Run only these datasets, comma-separated (repeatable). Without --data: digits, "
             "wine, iris and breast-cancer.",
-            autocompletion=complete_datasets,
         ),
-    ] = None,
-    paper: Annotated[
-        bool, typer.Option("--paper", help="Run only the datasets of the paper in the folder.")
-    ] = False,
+    ] = None
+    paper: Annotated[bool, flag("--paper", "Run only the datasets of the paper in the folder.")] = (
+        False
+    )
     schemes: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             metavar="SCHEMES",
+            autocompletion=complete("schemes", files="*.control"),
             help="Designs, control files or control texts, comma-separated (repeatable). "
             'SCHEME:SOLVER sets the solver of one scheme. "polytomy design --help" lists designs.',
-            autocompletion=complete_schemes(),
         ),
-    ] = None,
+    ] = None
     solvers: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             metavar="SOLVERS",
-            help="Solvers for schemes without their own, comma-separated (repeatable): "
-            f"{join_choices(METHODS)}.",
-            autocompletion=complete_list(METHODS),
+            autocompletion=complete("methods", is_list=True),
+            help="Solvers for schemes without their own, comma-separated (repeatable): {methods}.",
         ),
-    ] = None,
+    ] = None
     calibrated: Annotated[
         bool | None,
-        typer.Option(
+        flag(
             "--calibrated/--no-calibrated",
-            help="Whether to also compare pairs with a final calibration. Default: yes, except "
-            "with --paper.",
-            show_default=False,
+            "Whether to also compare pairs with a final calibration. Default: yes, except with "
+            "--paper.",
         ),
-    ] = None,
+    ] = None
     estimator: Annotated[
         str | None,
-        typer.Option(
+        option(
             metavar="SPEC",
             help='Binary classifier, such as "svc C=10". Default: chosen by dataset.',
         ),
-    ] = None,
+    ] = None
     repeats: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Number of trials per dataset.")
-    ] = 10,
+        int | None,
+        option(min=1, metavar="N", sets=_RUN, help="Number of trials per dataset."),
+    ] = None
     test: Annotated[
-        float, typer.Option(metavar="FRACTION", help="Fraction of each class to hold out.")
-    ] = 0.3,
+        float | None,
+        option(metavar="FRACTION", sets=_PROTOCOL, help="Fraction of each class to hold out."),
+    ] = None
     seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Seed of the splits and random designs.")
-    ] = 0,
+        int | None,
+        option(min=0, metavar="N", sets=_PROTOCOL, help="Seed of the splits and random designs."),
+    ] = None
     class_order: Annotated[
         str | None,
-        typer.Option(
-            "--class-order",
+        option(
             metavar="LABELS",
             help="Class labels from first to last, for adjacent, chain and tree: a,b,c or a file, "
             "which may be a JSON object of datasets and their labels.",
         ),
+    ] = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `polytomy.trials.run` that are given, as in Python."""
+        found = given(
+            self,
+            datasets=_split_commas,
+            schemes=_parse_schemes,
+            solvers=_split_commas,
+            class_order=parse_labels,
+        )
+        return found if self.calibrated is None else {**found, "calibrated": self.calibrated}
+
+
+def trials(
+    options: TrialOptions,
+    n_jobs: Jobs = None,
+    folder: Annotated[
+        Path | None,
+        option("-o", "--output", metavar="DIR", sets=_RUN, help="Folder for the results."),
     ] = None,
-    jobs: Jobs = None,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for the results.")
-    ] = Path("results"),
     as_json: AsJson = False,
 ) -> None:
     """Compare schemes and solvers on datasets, in repeated trials.
@@ -113,35 +149,22 @@ def trials(
     from polytomy.trials import run
     from polytomy.trials.tables import results_to_text
 
-    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    folder = Path(folder or default_of(_RUN, "folder"))
+    verbose = int(has_terminal() or not as_json)
     try:
         results = run(
-            _split_commas(datasets),
-            data=data,
-            schemes=_parse_schemes(schemes),
-            solvers=_split_commas(solvers),
-            calibrated=calibrated,
-            estimator=estimator,
-            repeats=repeats,
-            test=test,
-            seed=seed,
-            n_jobs=jobs,
-            folder=output,
-            paper=paper,
-            class_order=parse_class_order(class_order),
-            verbose=int(is_terminal or not as_json),
-            report=True,
+            **options.arguments(), n_jobs=n_jobs, folder=folder, verbose=verbose, report=True
         )
     except KeyboardInterrupt:
-        _print_notice(_describe_interruption(output))
+        print(f"polytomy: {_describe_interruption(folder)}", file=sys.stderr, flush=True)
         raise typer.Exit(_INTERRUPTED) from None
-    page = output / "report.html"
+    page = folder / "report.html"
     if as_json:
-        answer = {"folder": str(output), "report": str(page), "trials": results.rows()}
+        answer = {"folder": str(folder), "report": str(page), "trials": results.rows()}
         print_text(to_json(answer))
         return
     print_text(f"\n{results_to_text(results)}")
-    print_text(f"\ntables: {output} (tables.md, tables.tex, summary.csv, results.json)")
+    print_text(f"\ntables: {folder} (tables.md, tables.tex, summary.csv, results.json)")
     print_text(f"report: {page}")
 
 
@@ -159,26 +182,245 @@ def _describe_interruption(folder: Path) -> str:
     return f"{text}. Their report: {folder / 'report.html'}" if n_trials else text
 
 
-def _print_notice(text: str) -> None:
-    print(f"polytomy: {text}", file=sys.stderr, flush=True)
-
-
-def _split_commas(texts: list[str] | None) -> list[str] | None:
+def _split_commas(texts: list[str]) -> list[str]:
     """Return the comma-separated values of a repeatable option."""
-    if texts is None:
-        return None
     return [word.strip() for text in texts for word in text.split(",") if word.strip()]
 
 
-def _parse_schemes(texts: list[str] | None) -> list[Any] | None:
-    if texts is None:
-        return None
+def _parse_schemes(texts: list[str]) -> list[Any]:
+    from polytomy.solvers import METHODS
+
     # A control text is one scheme, even if it contains commas.
-    found = [
-        word for text in texts for word in ([text] if "{" in text else _split_commas([text]) or [])
-    ]
+    found = [word for text in texts for word in ([text] if "{" in text else _split_commas([text]))]
     pairs = [word.rpartition(":") for word in found]
     return [
         (scheme, solver) if solver in METHODS and scheme else word
         for word, (scheme, _, solver) in zip(found, pairs, strict=True)
     ]
+
+
+def report(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Results folder of `polytomy trials`.")
+    ] = Path("results"),
+    output: Annotated[
+        Path | None,
+        option(
+            "-o", "--output", metavar="FILE", help="Page to write. Default: FOLDER/report.html."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the report of trials, finished or not: one page with all tables and figures.
+
+    Example: `polytomy trials --datasets iris --repeats 2 && polytomy report results -o iris.html`
+    """
+    from polytomy.report import write_report
+
+    page = write_report(folder, output)
+    facts = {"folder": str(folder), "report": str(page)}
+    print_answer(facts, f"report of {folder}: {page}", as_json)
+
+
+# -- data ------------------------------------------------------------------------------------------
+
+
+def split(
+    data: DataFile,
+    reading: DataOptions,
+    test: Annotated[
+        float | None,
+        option(metavar="FRACTION", sets=_PROTOCOL, help="Fraction of each class to hold out."),
+    ] = None,
+    seed: Seed = 0,
+    output: Annotated[
+        str | None,
+        option(
+            "-o",
+            "--output",
+            metavar="PREFIX",
+            help="Prefix of both file names, or a folder for them. By default, the files are in "
+            "the working directory.",
+        ),
+    ] = None,
+    training_file: Annotated[
+        Path | None,
+        option("--train-file", metavar="FILE", help="Training set; NAME.train.csv by default."),
+    ] = None,
+    test_file: Annotated[
+        Path | None,
+        option("--test-file", metavar="FILE", help="Test set; NAME.test.csv by default."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Split a data file into a training set and a test set, stratified by class.
+
+    The files NAME.train.csv and NAME.test.csv are written to the working directory. Both have the
+    label column last, under its own name.
+
+    Example: `polytomy split iris.csv --test 0.3`
+    """
+    import numpy as np
+
+    from polytomy.datasets import write_data
+    from polytomy.trials.protocol import split_classes
+
+    test = default_of(_PROTOCOL, "test") if test is None else test
+    if not 0 < test < 1:
+        raise ArgumentError(f"--test must be between 0 and 1; got {test:g}")
+    is_named = training_file is not None and test_file is not None
+    has_prefix = output is not None and not _is_folder(output)
+    if data == STANDARD_INPUT and not (is_named or has_prefix):
+        raise ArgumentError(
+            "standard input has no name; use --output PREFIX, or --train-file and --test-file"
+        )
+    samples, labels = read_samples(data, reading, categories="one-hot")
+    class_indices = np.unique(labels, return_inverse=True)[1]
+    is_held_out = split_classes(class_indices, test, np.random.default_rng(seed))
+    if not is_held_out.any():
+        raise ArgumentError(f"{data}: no class has enough samples to hold out {test:g} of them")
+    prefix, ending = _name_files(data, output)
+    files = {
+        "train": training_file or Path(f"{prefix}.train{ending}"),
+        "test": test_file or Path(f"{prefix}.test{ending}"),
+    }
+    places = [file.resolve() for file in (Path(data), *files.values())]
+    if len(set(places)) < len(places):
+        raise ArgumentError(
+            "the data, the training set and the test set must be three different files"
+        )
+    masks = {"train": ~is_held_out, "test": is_held_out}
+    default = "svmlight" if hasattr(samples.X, "toarray") else "csv"
+    if output is not None and _is_folder(output):
+        Path(output).mkdir(parents=True, exist_ok=True)
+    for part, file in files.items():
+        write_data(
+            file,
+            _select(samples, masks[part]),
+            format=_choose_format(file, reading.format or default),
+            target=samples.label_name or "label",
+        )
+    counts = {part: int(mask.sum()) for part, mask in masks.items()}
+    facts = {part: {"file": str(file), "samples": counts[part]} for part, file in files.items()}
+    lines = [f"{file}: {counts[part]} samples" for part, file in files.items()]
+    print_answer(facts, "\n".join(lines), as_json)
+
+
+def _select(samples: Any, mask: Any) -> Any:
+    return replace(
+        samples, X=samples.X[mask], y=samples.y[mask], row_numbers=samples.row_numbers[mask]
+    )
+
+
+def _choose_format(file: Path, default: str) -> str:
+    """Return the format given by a file name, or the default."""
+    from polytomy.datasets import find_format
+
+    try:
+        return find_format(file)
+    except ArgumentError:
+        return default
+
+
+def _name_files(data: str, output: str | None) -> tuple[str, str]:
+    """Return the prefix of both file names, and their extension."""
+    if data == STANDARD_INPUT:
+        return output or "", ".csv"
+    path = Path(data)
+    ending = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
+    name = path.name.removesuffix(ending)
+    if output is None:
+        return name, ending
+    return str(Path(output, name)) if _is_folder(output) else output, ending
+
+
+def _is_folder(output: str) -> bool:
+    return output.endswith(("/", os.sep)) or Path(output).is_dir()
+
+
+def list_datasets(
+    data: Annotated[
+        Path | None, option(metavar="DIR", help="Folder of datasets, NAME.csv.gz, to check.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List known datasets, and those in a folder.
+
+    Example: `polytomy datasets list`
+    """
+    from polytomy.trials import BUNDLED, CATALOGUE
+    from polytomy.trials.datasets import load_datasets, names_in_folder
+
+    present = [] if data is None else names_in_folder(data)
+    found = []
+    for name, known in CATALOGUE.items():
+        row = {
+            "name": name,
+            "samples": known.n_samples,
+            "features": known.n_features,
+            "classes": len(known.classes),
+            "estimator": known.estimator,
+            "source": "" if known.openml is None else f"openml.org {known.openml}",
+        }
+        if data is not None:
+            row["folder"] = _check_file(name, data) if name in present else "missing"
+        found.append(row)
+    for dataset in load_datasets(BUNDLED):
+        n_samples, n_features = dataset.X.shape
+        row = {"name": dataset.name, "samples": n_samples, "features": n_features}
+        row |= {"classes": len(dataset.classes), "estimator": "", "source": "scikit-learn"}
+        found.append(row)
+    others = [name for name in present if name not in CATALOGUE]
+    if as_json:
+        print_text(to_json({"datasets": found, "others": others}))
+        return
+    heads = list(found[0])
+    rows = [heads, *([str(row.get(head, "")) for head in heads] for row in found)]
+    print_text("\n".join(align_columns(rows, len(heads))))
+    if others:
+        print_text(f"also in {data}: {', '.join(others)}")
+
+
+def _check_file(name: str, folder: Path) -> str:
+    """Return whether a file holds the dataset of the experiments, or why it cannot be read."""
+    from polytomy.errors import PolytomyError
+    from polytomy.trials import CATALOGUE
+    from polytomy.trials.datasets import check_dataset, load_datasets
+
+    try:
+        (dataset,) = load_datasets([name], folder)
+    except (PolytomyError, OSError) as error:
+        return f"cannot be read: {error}"
+    return str(check_dataset(dataset, CATALOGUE[name]))
+
+
+def get_datasets(
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME",
+            help="Datasets, by the names that `polytomy datasets list` shows.",
+            autocompletion=complete("datasets", is_list=True),
+        ),
+    ],
+    data: Annotated[Path, option(metavar="DIR", help="Folder to download to.")] = Path("data"),
+    accept_other_values: Annotated[
+        bool,
+        flag("--accept-other-values", "Accept data of the right size with a different checksum."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Download datasets from openml.org, and check those already in the folder.
+
+    Example: `polytomy datasets get letter pendigits --data data`
+    """
+    from polytomy.trials.datasets import fetch_dataset
+
+    found = []
+    for name in names:
+        path, check = fetch_dataset(name, data, accept_other_values=accept_other_values)
+        found.append({"name": name, "file": str(path), "state": str(check)})
+        if not as_json:
+            print_text(f"{path} is {check}")
+    if as_json:
+        print_text(to_json(found))

@@ -36,8 +36,10 @@ from polytomy.designs.registry import (
     ENSEMBLES,
     LABEL_DESIGNS,
     SCHEME_NAMES,
+    Design,
     design,
     find_design,
+    register,
 )
 from polytomy.designs.searched_trees import best_random_tree, evolved_tree
 from polytomy.designs.trees import balanced_tree, from_hierarchy, from_paths, from_tree, random_tree
@@ -57,6 +59,7 @@ __all__ = [
     "LABEL_DESIGNS",
     "SCHEME_NAMES",
     "ClassOrder",
+    "Design",
     "adjacent",
     "balanced_tree",
     "best_random_tree",
@@ -94,6 +97,7 @@ __all__ = [
     "random_ternary",
     "random_tree",
     "random_trees",
+    "register",
     "separability_tree",
     "tree",
     "tree_ensemble",

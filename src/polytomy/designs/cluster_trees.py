@@ -14,8 +14,6 @@ from polytomy.inputs.class_samples import ClassSamples, group_samples
 from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.scheme import Scheme
 
-__all__ = ["cluster_tree"]
-
 Floats = NDArray[np.float64]
 
 # Number of starts of k-means; the best result is used.

@@ -1,4 +1,4 @@
-"""The discriminant code: splits with the largest mutual information."""
+"""Codes made from data: by mutual information, or by how well dichotomies separate the classes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ from polytomy.designs.nested_dichotomies import furthest_centroid_tree
 from polytomy.inputs.arguments import as_count
 from polytomy.inputs.class_samples import ClassSamples, group_samples
 from polytomy.inputs.seeds import RandomState, as_generator
-from polytomy.scheme import Scheme, random_codes, standard_codes
-from polytomy.scheme.coding_matrix import CodingMatrix
-
-__all__ = ["data_driven_code", "decoc"]
+from polytomy.scheme import CodingMatrix, Scheme, random_codes, standard_codes
 
 # For features of unit variance. Without it, a class with no spread has infinite information.
 _LEAST_VARIANCE = 1e-2
@@ -138,9 +135,6 @@ def _climb(
         value = float(values.max())
         is_positive = is_positive.copy()
         is_positive[np.flatnonzero(can_move)[np.argmax(values)]] ^= True
-
-
-# -- A code of the dichotomies that best separate the classes in the data --
 
 
 def data_driven_code(

@@ -15,8 +15,6 @@ from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.class_samples import group_samples
 from polytomy.scheme import Scheme
 
-__all__ = ["LINKAGES", "empirical_tree", "separability_tree"]
-
 LINKAGES = ("single", "complete", "average", "recomputed")
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import ChainMap
+from collections.abc import Callable, Iterable, KeysView, Sequence
+from functools import partial
 from inspect import signature
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from polytomy.designs import (
     cluster_trees,
@@ -16,53 +20,41 @@ from polytomy.designs import (
     searched_trees,
     trees,
 )
-from polytomy.designs import (
-    data_codes as discriminant,
-)
-from polytomy.designs import (
-    nested_dichotomies as ensembles,
-)
-from polytomy.designs import (
-    trees as hierarchies,
-)
 from polytomy.designs.flat import class_labels
-from polytomy.designs.orders import match_class_order
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
+from polytomy.inputs.label_order import match_class_order
 from polytomy.inputs.seeds import RandomState
-from polytomy.scheme import Scheme
-from polytomy.scheme.scheme import SchemeEnsemble
-
-__all__ = [
-    "DATA_DESIGNS",
-    "DESIGNS",
-    "ENSEMBLES",
-    "LABEL_DESIGNS",
-    "SCHEME_NAMES",
-    "Design",
-    "design",
-    "find_design",
-    "uses_class_order",
-]
+from polytomy.scheme import CodingMatrix, Scheme, SchemeEnsemble
+from polytomy.scheme.short_forms import SHORT_FORMS, ShortForm
 
 # Options of `design` that apply only to some designs.
 _OPTIONS = frozenset({"random_state", "n_partitions", "sides", "separator"})
 # The name of an option in a design's own function, if it differs.
 _OWN_NAMES = {("n-ary", "n_partitions"): "rows"}
-_DESIGNS_IN_ORDER = frozenset({"adjacent", "chain", "chain-backward", "tree"})
 
 
 class Design(NamedTuple):
     """A design: the function that builds its schemes, and a one-line summary.
 
-    The function takes the classes, or X and y if the design needs data. If the design uses the
-    order of the classes, they are passed in order.
+    Attributes
+    ----------
+    name : as users write it
+    make : function of the classes, or of X and y if the design needs data, that returns a Scheme
+        Options of `design` that it takes, such as `random_state` and `name`, are passed on.
+    summary : one line, for tables and help
+    needs_data : whether the scheme is made from training data
+    uses_order : whether the order of the classes matters; then they are passed in order
+    check_labels : function of the labels and the separator, optional
+        Raises an ArgumentError if the design does not take such labels.
     """
 
+    name: str
     make: Callable[..., Scheme]
-    summary: str
+    summary: str = ""
     needs_data: bool = False
     uses_order: bool = False
+    check_labels: Callable[[Sequence[Any], str | None], None] | None = None
 
     @property
     def options(self) -> frozenset[str]:
@@ -73,68 +65,117 @@ class Design(NamedTuple):
         return ordering | (_OPTIONS & own) | renamed
 
 
-DESIGNS: dict[str, Design] = {
-    name: Design(make, summary, uses_order=name in _DESIGNS_IN_ORDER)
-    for name, make, summary in [
-        ("one-vs-one", flat.one_vs_one, "one binary for each pair of classes"),
-        ("one-vs-rest", flat.one_vs_rest, "one binary for each class against all others"),
-        ("exhaustive", flat.exhaustive, "every dichotomy, for up to 20 classes"),
-        ("adjacent", flat.adjacent, "every cut of the ordered classes"),
-        ("chain", flat.chain, "each class against those after it"),
-        ("chain-backward", flat.chain_backward, "each class against those before it"),
-        ("orthogonal", flat.orthogonal, "a code with orthogonal columns"),
-        ("random", flat.random_code, "a random code without zeros"),
-        ("random-ternary", flat.random_ternary, "a random code with zeros"),
-        ("tree", trees.balanced_tree, "a tree that halves the ordered classes"),
-        ("random-tree", trees.random_tree, "a random tree"),
-        ("direct", flat.direct, "one model for all classes"),
-        ("n-ary", flat.n_ary_code, "a random code of partitions with four sides"),
-    ]
-}
+def _by_name(*designs: Design) -> dict[str, Design]:
+    return {each.name: each for each in designs}
+
+
+DESIGNS: dict[str, Design] = _by_name(
+    Design("one-vs-one", flat.one_vs_one, "one binary for each pair of classes"),
+    Design("one-vs-rest", flat.one_vs_rest, "one binary for each class against all others"),
+    Design("exhaustive", flat.exhaustive, "every dichotomy, for up to 20 classes"),
+    Design("adjacent", flat.adjacent, "every cut of the ordered classes", uses_order=True),
+    Design("chain", flat.chain, "each class against those after it", uses_order=True),
+    Design(
+        "chain-backward", flat.chain_backward, "each class against those before it", uses_order=True
+    ),
+    Design("orthogonal", flat.orthogonal, "a code with orthogonal columns"),
+    Design("random", flat.random_code, "a random code without zeros"),
+    Design("random-ternary", flat.random_ternary, "a random code with zeros"),
+    Design("tree", trees.balanced_tree, "a tree that halves the ordered classes", uses_order=True),
+    Design("random-tree", trees.random_tree, "a random tree"),
+    Design("direct", flat.direct, "one model for all classes"),
+    Design("n-ary", flat.n_ary_code, "a random code of partitions with four sides"),
+)
 """Designs made from the classes alone."""
 
-DATA_DESIGNS: dict[str, Design] = {
-    name: Design(make, summary, needs_data=True)
-    for name, make, summary in [
-        ("empirical-tree", empirical.empirical_tree,
-         "a dendrogram of Hausdorff distances"),
-        ("separability-tree", empirical.separability_tree,
-         "a dendrogram of how well a linear model separates the classes"),
-        ("centroid-tree", nested_dichotomies.furthest_centroid_tree,
-         "splits around the two furthest class means"),
-        ("class-balanced-tree", nested_dichotomies.class_balanced_tree,
-         "random splits into halves"),
-        ("random-pair-tree", nested_dichotomies.random_pair_tree,
-         "splits around two random classes"),
-        ("cluster-tree", cluster_trees.cluster_tree,
-         "balanced clusters of class means, for many classes"),
-        ("best-random-tree", searched_trees.best_random_tree,
-         "the random tree with the least loss"),
-        ("evolved-tree", searched_trees.evolved_tree,
-         "a tree found by genetic search"),
-        ("ordered-adjacent", orders.ordered_adjacent,
-         "every cut of the classes in the order found in the data"),
-        ("decoc", discriminant.decoc,
-         "repeated splits with the most mutual information"),
-        ("data-driven", data_codes.data_driven_code,
-         "the dichotomies that separate most for their cost"),
-    ]
-}  # fmt: skip
-"""Designs made from training data."""
-
-LABEL_DESIGNS: dict[str, Design] = {
-    hierarchies.PATHS: Design(hierarchies.from_paths, "the hierarchy in labels such as a/b/c"),
-}
+LABEL_DESIGNS: dict[str, Design] = _by_name(
+    Design(
+        "paths",
+        trees.from_paths,
+        "the hierarchy in labels such as a/b/c",
+        check_labels=trees.check_label_paths,
+    )
+)
 """Designs made from the text of the labels."""
 
+DATA_DESIGNS: dict[str, Design] = _by_name(
+    Design("empirical-tree", empirical.empirical_tree,
+           "a dendrogram of Hausdorff distances", needs_data=True),
+    Design("separability-tree", empirical.separability_tree,
+           "a dendrogram of how well a linear model separates the classes", needs_data=True),
+    Design("centroid-tree", nested_dichotomies.furthest_centroid_tree,
+           "splits around the two furthest class means", needs_data=True),
+    Design("class-balanced-tree", nested_dichotomies.class_balanced_tree,
+           "random splits into halves", needs_data=True),
+    Design("random-pair-tree", nested_dichotomies.random_pair_tree,
+           "splits around two random classes", needs_data=True),
+    Design("cluster-tree", cluster_trees.cluster_tree,
+           "balanced clusters of class means, for many classes", needs_data=True),
+    Design("best-random-tree", searched_trees.best_random_tree,
+           "the random tree with the least loss", needs_data=True),
+    Design("evolved-tree", searched_trees.evolved_tree,
+           "a tree found by genetic search", needs_data=True),
+    Design("ordered-adjacent", orders.ordered_adjacent,
+           "every cut of the classes in the order found in the data", needs_data=True),
+    Design("decoc", data_codes.decoc,
+           "repeated splits with the most mutual information", needs_data=True),
+    Design("data-driven", data_codes.data_driven_code,
+           "the dichotomies that separate most for their cost", needs_data=True),
+)  # fmt: skip
+"""Designs made from training data."""
+
 ENSEMBLES: dict[str, Callable[..., SchemeEnsemble]] = {
-    "random-trees": ensembles.random_trees,
-    "random-pair-trees": ensembles.random_pair_trees,
+    "random-trees": nested_dichotomies.random_trees,
+    "random-pair-trees": nested_dichotomies.random_pair_trees,
 }
 """Ensembles of schemes: functions of X, y and ``random_state=``."""
 
-SCHEME_NAMES = (*DESIGNS, *LABEL_DESIGNS, *DATA_DESIGNS, *ENSEMBLES)
+# A ChainMap lists its last mapping first.
+SCHEME_NAMES: KeysView[str] = ChainMap[str, Any](
+    ENSEMBLES, DATA_DESIGNS, LABEL_DESIGNS, DESIGNS
+).keys()
 """All names that the option ``scheme`` accepts for a new scheme."""
+
+
+def register(design: Design) -> Design:
+    """Add a design, so that its name is accepted wherever a scheme is chosen; return it.
+
+    If it needs no data and its schemes are single codes, control texts can use it too:
+    ``@name {a b c}``.
+
+    Examples
+    --------
+    >>> from polytomy.designs import one_vs_rest
+    >>> from polytomy.scheme import parse
+    >>> def two_rounds(classes, *, name="rounds"):
+    ...     code = one_vs_rest(classes).code.matrix
+    ...     return flat.from_matrix(np.vstack([code, -code]), classes, name=name)
+    >>> register(Design("two-rounds", two_rounds, "one-vs-rest, twice")).options
+    frozenset()
+    >>> parse("@two-rounds {corn wheat oak}").n_partitions
+    6
+    >>> del DESIGNS["two-rounds"], SHORT_FORMS["two-rounds"]
+    """
+    if design.name in {"auto", "ordered", *SCHEME_NAMES}:
+        raise ArgumentError(
+            f"There is already a scheme called {design.name!r}. Give this design another name."
+        )
+    if design.needs_data:
+        DATA_DESIGNS[design.name] = design
+    else:
+        DESIGNS[design.name] = design
+        SHORT_FORMS[design.name] = ShortForm(partial(_make_code, design))
+    return design
+
+
+def _make_code(design: Design, n_branches: int) -> CodingMatrix:
+    """Return the code of a design over branches, which has a fixed seed if it is random."""
+    seed = {"random_state": 0} if "random_state" in design.options else {}
+    scheme = design.make(range(n_branches), **seed)
+    if not scheme.is_flat:
+        raise ArgumentError(f"@{design.name} is not a single code; nest braces instead")
+    order = np.argsort(np.array(scheme.classes))
+    return CodingMatrix(scheme.code.matrix[:, order], scheme.code.rows_per_partition)
 
 
 def find_design(name: str) -> Design:
@@ -233,8 +274,9 @@ def design(
     if name is not None:
         given["name"] = name
     given = {_OWN_NAMES.get((design, option), option): value for option, value in given.items()}
-    if design == hierarchies.PATHS and classes is not None:
-        classes = hierarchies.check_labels_are_paths(class_labels(classes), separator)
+    if found.check_labels is not None and classes is not None:
+        classes = class_labels(classes)
+        found.check_labels(classes, separator)
     if not found.needs_data:
         order = given.pop("class_order", None)
         if order is not None and classes is not None:

@@ -17,8 +17,6 @@ from polytomy.inputs.class_samples import ClassSamples, group_samples
 from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.scheme import ClassRef, Scheme
 
-__all__ = ["best_random_tree", "evolved_tree"]
-
 _Tree: TypeAlias = Any  # a class index, or a tuple of two trees
 
 _TOURNAMENT = 3

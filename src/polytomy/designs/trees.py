@@ -1,4 +1,4 @@
-"""Trees made from the classes alone."""
+"""Trees of classes: from nested lists, hierarchies and paths, balanced or random."""
 
 from __future__ import annotations
 
@@ -17,17 +17,12 @@ from polytomy.scheme import BinaryName, ClassRef, Node, NodeRef, Scheme
 from polytomy.scheme.layout import TWO_WAY, BranchRef, branch_base, number_binaries, one_model_code
 from polytomy.scheme.short_forms import DIRECT, SHORT_FORMS
 
-__all__ = [
-    "PATHS",
-    "balanced_tree",
-    "check_labels_are_paths",
-    "from_hierarchy",
-    "from_paths",
-    "from_tree",
-    "random_tree",
-]
-
 Nested: TypeAlias = Any  # a label, or a list or tuple of Nested
+_SEPARATOR = "/"
+
+# Other common separators of paths, to suggest one.
+_COMMON_SEPARATORS = ("/", ".", "::", ":", "\\", "|", ">", "_", "-")
+_NOT_IN_NAMES = re.compile(r'[\s{};"#\x00-\x1f\x7f-\x9f]+')
 
 
 def from_tree(nested: Nested, *, name: str = "tree", wide: str = "one-vs-one") -> Scheme:
@@ -154,17 +149,7 @@ def _draw_tree(labels: Sequence[Any], random: np.random.Generator) -> Nested:
     return root[0]
 
 
-# -- Schemes from hierarchies of classes, with any number of branches at a node --
-
-
-PATHS = "paths"
-"""The design for classes whose labels are paths."""
-
-_SEPARATOR = "/"
-# Other common separators of paths, to suggest one.
-_COMMON_SEPARATORS = ("/", ".", "::", ":", "\\", "|", ">", "_", "-")
-
-_NOT_IN_NAMES = re.compile(r'[\s{};"#\x00-\x1f\x7f-\x9f]+')
+# -- hierarchies with any number of branches at a node ------------------------------------------
 
 
 def from_hierarchy(hierarchy: Any, *, nodes: str = DIRECT, name: str = "hierarchy") -> Scheme:
@@ -276,26 +261,25 @@ def from_paths(
     return from_hierarchy(root, nodes=nodes, name=name)
 
 
-def check_labels_are_paths(labels: Sequence[Any], separator: str | None = None) -> Sequence[str]:
-    """Return the labels, or raise an ArgumentError unless all are strings, one with a separator."""
+def check_label_paths(labels: Sequence[Any], separator: str | None = None) -> None:
+    """Raise an ArgumentError unless all labels are strings, and one has a separator."""
     separator = _SEPARATOR if separator is None else separator
     wrong = [label for label in labels if not isinstance(label, str)]
     if wrong:
         raise ArgumentError(
-            f'"{PATHS}" needs classes whose labels are strings, such as "comp/sys/mac"; got '
+            '"paths" needs classes whose labels are strings, such as "comp/sys/mac"; got '
             f"{wrong[0]!r}."
         )
     if len(labels) > 1 and not any(separator in label for label in labels):
         other = next((each for each in _COMMON_SEPARATORS if each in labels[0]), ".")
         raise ArgumentError(
-            f'"{PATHS}" needs labels with "{separator}" between their parts; {labels[0]!r} and the '
+            f'"paths" needs labels with "{separator}" between their parts; {labels[0]!r} and the '
             "other classes have none. Another separator, such as ",
             Argument("separator", other),
             ", can be passed to the design",
             PythonOnly(", designs.from_paths"),
             ".",
         )
-    return labels
 
 
 def _refuse_cycles(hierarchy: Any) -> None:

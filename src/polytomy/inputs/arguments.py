@@ -1,4 +1,8 @@
-"""Arguments of functions and estimators: their checks, and the words of their messages."""
+"""Arguments of functions and estimators: their checks, and the words of their messages.
+
+A `Parameter` declares the allowed values of a parameter once; `check_parameters` checks all
+parameters of an estimator before any work.
+"""
 
 from __future__ import annotations
 
@@ -30,41 +34,8 @@ __all__ = [
     "is_job_count",
     "is_nonnegative_number",
     "is_random_state",
+    "list_names",
 ]
-
-
-def did_you_mean(text: object, choices: Iterable[str]) -> str:
-    """Return a sentence that suggests the nearest choice, with a space before it, or nothing.
-
-    A choice is near if its spelling is almost the same, or if the text abbreviates it. Case does
-    not matter.
-
-    Examples
-    --------
-    >>> did_you_mean("least-square", ["least-squares", "voting"])
-    ' Did you mean "least-squares"?'
-    >>> did_you_mean("lsq", ["libsvm", "least-squares"])
-    ' Did you mean "least-squares"?'
-    >>> did_you_mean("xgboost", ["libsvm", "least-squares"])
-    ''
-    """
-    if not isinstance(text, str) or not text:
-        return ""
-    folded = text.lower()
-    by_folded = {choice.lower(): choice for choice in choices}
-    near = get_close_matches(folded, by_folded, n=1)
-    near = near or [choice for choice in by_folded if _abbreviates(folded, choice)][:1]
-    return f' Did you mean "{by_folded[near[0]]}"?' if near else ""
-
-
-def _abbreviates(text: str, name: str) -> bool:
-    letters = iter(name)
-    is_long_enough = len(text) > 1
-    return is_long_enough and text[0] == name[:1] and all(letter in letters for letter in text)
-
-
-# -- Names that an option accepts, for options that more than one package checks --
-
 
 PRECISIONS = ("float64", "float32")
 """Precision of predictions, and of the input and output of exported models."""
@@ -76,37 +47,6 @@ BALANCED = "balanced"
 BALANCED_PER_PARTITION = "balanced-per-partition"
 CLASS_WEIGHTS = (BALANCED, BALANCED_PER_PARTITION)
 """Class weights. In Python, None and dicts of labels and weights are allowed too."""
-
-
-# -- Arguments that are whole numbers --
-
-
-def as_count(name: str, value: object, at_least: int = 1) -> int:
-    """Return a whole number as an int, or raise ArgumentError if it is not one or is too small.
-
-    Examples
-    --------
-    >>> as_count("n_classes", np.int64(4))
-    4
-    >>> as_count("n_classes", 2.5)
-    Traceback (most recent call last):
-        ...
-    polytomy.errors.ArgumentError: n_classes=2.5 is not a whole number. Use 1 or more.
-    """
-    try:
-        if isinstance(value, bool | np.bool_):
-            raise TypeError
-        count = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise ArgumentError(
-            Argument(name, value), f" is not a whole number. Use {at_least} or more."
-        ) from None
-    if count < at_least:
-        raise ArgumentError(Argument(name, count), f" is too few. Use {at_least} or more.")
-    return count
-
-
-# -- Parameters of estimators: declared once with their allowed values, checked before any work --
 
 
 class Parameter(NamedTuple):
@@ -162,6 +102,31 @@ def check_parameters(owner: Any, checks: Mapping[str, Callable[[Any], object]]) 
         check(getattr(owner, name))
 
 
+def as_count(name: str, value: object, at_least: int = 1) -> int:
+    """Return a whole number as an int, or raise ArgumentError if it is not one or is too small.
+
+    Examples
+    --------
+    >>> as_count("n_classes", np.int64(4))
+    4
+    >>> as_count("n_classes", 2.5)
+    Traceback (most recent call last):
+        ...
+    polytomy.errors.ArgumentError: n_classes=2.5 is not a whole number. Use 1 or more.
+    """
+    try:
+        if isinstance(value, bool | np.bool_):
+            raise TypeError
+        count = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise ArgumentError(
+            Argument(name, value), f" is not a whole number. Use {at_least} or more."
+        ) from None
+    if count < at_least:
+        raise ArgumentError(Argument(name, count), f" is too few. Use {at_least} or more.")
+    return count
+
+
 def is_boolean(value: Any) -> bool:
     """Return whether a value is True or False."""
     return isinstance(value, bool | np.bool_)
@@ -194,29 +159,64 @@ def is_random_state(value: Any) -> bool:
     return _is_integer(value) and 0 <= value < 2**32
 
 
-# -- Methods that an estimator has only with some parameters; the error says why one is missing --
+# -- words of messages -----------------------------------------------------------------------------
 
 
-class _ExplainedMethod:
-    """A method that may be missing: accessing it then raises AttributeError with the reason."""
+def did_you_mean(text: object, choices: Iterable[str]) -> str:
+    """Return a sentence that suggests the nearest choice, with a space before it, or nothing.
 
-    def __init__(self, function: Callable[..., Any], why_missing: Callable[[Any], str]) -> None:
-        self._function, self._why_missing = function, why_missing
-        update_wrapper(self, function)  # type: ignore[arg-type]
+    A choice is near if its spelling is almost the same, or if the text abbreviates it. Case does
+    not matter.
 
-    def __get__(self, owner: Any, kind: type | None = None) -> Any:
-        if owner is None:
-            return self._function
-        try:
-            reason = self._why_missing(owner)
-        except ArgumentError:
-            reason = ""  # a parameter is invalid, which fit will report
-        if reason:
-            name = self._function.__name__
-            # The first words, and the cause, are those of scikit-learn's available_if.
-            message = f"This {type(owner).__name__!r} has no attribute {name!r}: {reason}"
-            raise AttributeError(message, name=name, obj=owner) from AttributeError(reason)
-        return MethodType(self._function, owner)
+    Examples
+    --------
+    >>> did_you_mean("least-square", ["least-squares", "voting"])
+    ' Did you mean "least-squares"?'
+    >>> did_you_mean("lsq", ["libsvm", "least-squares"])
+    ' Did you mean "least-squares"?'
+    >>> did_you_mean("xgboost", ["libsvm", "least-squares"])
+    ''
+    """
+    if not isinstance(text, str) or not text:
+        return ""
+    folded = text.lower()
+    by_folded = {choice.lower(): choice for choice in choices}
+    near = get_close_matches(folded, by_folded, n=1)
+    near = near or [choice for choice in by_folded if _abbreviates(folded, choice)][:1]
+    return f' Did you mean "{by_folded[near[0]]}"?' if near else ""
+
+
+def _abbreviates(text: str, name: str) -> bool:
+    letters = iter(name)
+    is_long_enough = len(text) > 1
+    return is_long_enough and text[0] == name[:1] and all(letter in letters for letter in text)
+
+
+def list_names(names: Iterable[str], most: int = 5) -> str:
+    """Return the first names, and how many more there are.
+
+    Examples
+    --------
+    >>> list_names(["a", "b"]), list_names(["a", "b", "c", "d"], most=2)
+    ('a, b', 'a, b and 2 more')
+    """
+    names = list(names)
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def count_things(number: int, one: str, many: str | None = None) -> str:
+    """Return a number and its noun; the plural ends in s unless `many` is given.
+
+    Examples
+    --------
+    >>> count_things(1, "split"), count_things(3, "split"), count_things(0, "class", "classes")
+    ('1 split', '3 splits', '0 classes')
+    """
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+# -- methods that an estimator has only with some parameters ---------------------------------------
 
 
 def available_unless(why_missing: Callable[[Any], str]) -> Callable[[Callable[..., Any]], Any]:
@@ -249,15 +249,23 @@ def available_unless(why_missing: Callable[[Any], str]) -> Callable[[Callable[..
     return decorate
 
 
-# -- Parts of sentences, for messages and pages --
+class _ExplainedMethod:
+    """A method that may be missing: accessing it then raises AttributeError with the reason."""
 
+    def __init__(self, function: Callable[..., Any], why_missing: Callable[[Any], str]) -> None:
+        self._function, self._why_missing = function, why_missing
+        update_wrapper(self, function)  # type: ignore[arg-type]
 
-def count_things(number: int, one: str, many: str | None = None) -> str:
-    """Return a number and its noun; the plural ends in s unless `many` is given.
-
-    Examples
-    --------
-    >>> count_things(1, "split"), count_things(3, "split"), count_things(0, "class", "classes")
-    ('1 split', '3 splits', '0 classes')
-    """
-    return f"{number} {one if number == 1 else many or one + 's'}"
+    def __get__(self, owner: Any, kind: type | None = None) -> Any:
+        if owner is None:
+            return self._function
+        try:
+            reason = self._why_missing(owner)
+        except ArgumentError:
+            reason = ""  # a parameter is invalid, which fit will report
+        if reason:
+            name = self._function.__name__
+            # The first words, and the cause, are those of scikit-learn's available_if.
+            message = f"This {type(owner).__name__!r} has no attribute {name!r}: {reason}"
+            raise AttributeError(message, name=name, obj=owner) from AttributeError(reason)
+        return MethodType(self._function, owner)

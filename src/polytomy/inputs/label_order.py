@@ -12,11 +12,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from polytomy.errors import Argument, ArgumentError, ClassOrderWarning, warn_caller
+from polytomy.inputs.arguments import list_names
 
 __all__ = ["has_natural_order", "match_class_order", "order_labels", "sort_naturally"]
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_MOST_NAMED = 5
+_MOST_SHOWN = 5
 
 
 def order_labels(labels: Sequence[Any], used_by: Sequence[str] = ()) -> list[Any]:
@@ -35,8 +36,8 @@ def order_labels(labels: Sequence[Any], used_by: Sequence[str] = ()) -> list[Any
     """
     if used_by and not has_natural_order(labels):
         names = " and ".join(f'"{name}"' for name in dict.fromkeys(used_by))
-        shown = ", ".join(str(label) for label in labels[:_MOST_NAMED])
-        more = ", …" if len(labels) > _MOST_NAMED else ""
+        shown = ", ".join(str(label) for label in labels[:_MOST_SHOWN])
+        more = ", …" if len(labels) > _MOST_SHOWN else ""
         warn_caller(
             ClassOrderWarning(
                 f"{names} {'needs' if len(set(used_by)) == 1 else 'need'} the classes in order, "
@@ -112,8 +113,7 @@ def match_class_order(
     missing = [repr(label) for label in labels if label not in counts]
     twice = [repr(label) for label, count in counts.items() if count > 1]
     problems = [
-        f"{what} {', '.join(names[:_MOST_NAMED])}"
-        + (f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else "")
+        f"{what} {list_names(names)}"
         for what, names in (
             ("does not have", missing),
             ("has unknown labels:", unknown),

@@ -21,7 +21,6 @@ from polytomy.inputs.sparse import is_sparse
 __all__ = [
     "CONTAINER_LIMITS",
     "bytes_of_data",
-    "concatenate_rows",
     "count_rows",
     "group_rows",
     "machine_memory",
@@ -36,55 +35,13 @@ __all__ = [
     "unchangeable",
 ]
 
+_UNKNOWN_MEMORY = 2**33
 
-def refuse_dates(values: Any, name: str) -> None:
-    """Raise DataError if an array or frame has dates or durations.
-
-    NumPy would turn them into numbers in arbitrary units, and missing ones into -9.2e18.
-
-    Examples
-    --------
-    >>> refuse_dates(np.array([[1.0, 2.0]]), "X")
-    >>> refuse_dates(np.array([["2020-01-01"], ["NaT"]], dtype="datetime64[D]"), "X")
-    Traceback (most recent call last):
-        ...
-    polytomy.errors.DataError: X has values of type datetime64[D], which are not numbers. Convert \
-them, for example to days since a date.
-    """
-    kinds = [values.dtype] if isinstance(values, np.ndarray) else getattr(values, "dtypes", ())
-    for each in kinds if np.iterable(kinds) else ():
-        if getattr(each, "kind", "") in ("M", "m"):
-            raise DataError(
-                f"{name} has values of type {each}, which are not numbers. Convert them, for "
-                "example to days since a date."
-            )
-
-
-# -- Masked arrays, whose hidden values must not be treated as data --
-
-
-def refuse_masked(values: Any, name: str) -> None:
-    """Raise DataError if values are masked; most functions would use the hidden values.
-
-    Examples
-    --------
-    >>> refuse_masked(np.ma.array([1.0, 2.0], mask=[False, False]), "X")
-    >>> refuse_masked(np.ma.array([1.0, 2.0], mask=[False, True]), "X")
-    Traceback (most recent call last):
-        ...
-    polytomy.errors.DataError: X has 1 masked value. Remove it, or fill it with X.filled().
-    """
-    if not isinstance(values, np.ma.MaskedArray):
-        return
-    n_masked = int(np.ma.getmaskarray(values).sum())
-    if n_masked:
-        what, them = (
-            ("1 masked value", "it") if n_masked == 1 else (f"{n_masked} masked values", "them")
-        )
-        raise DataError(f"{name} has {what}. Remove {them}, or fill {them} with {name}.filled().")
-
-
-# -- Rows and columns of any kind of data that scikit-learn accepts --
+#: Files with the memory limit of a container, in the two versions of Linux control groups.
+CONTAINER_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
 
 
 def count_rows(X: Any) -> int:
@@ -108,42 +65,6 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     return _safe_indexing(_rowwise(X), rows)
 
 
-def concatenate_rows(parts: Sequence[Any]) -> Any:
-    """Return the rows of several parts, which must be the same kind of data.
-
-    Examples
-    --------
-    >>> concatenate_rows([np.array([[1.0]]), np.array([[2.0], [3.0]])])
-    array([[1.],
-           [2.],
-           [3.]])
-    """
-    first = parts[0]
-    if scipy.sparse.issparse(first):
-        return scipy.sparse.vstack(parts, format="csr")
-    if isinstance(first, list):
-        return [row for part in parts for row in part]
-    module = type(first).__module__.partition(".")[0]
-    if module in ("pandas", "polars"):
-        return sys.modules[module].concat(parts)
-    return np.concatenate([np.asarray(part) for part in parts])
-
-
-def take_values(value: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
-    """Return some rows of an argument with `n_rows` values; return other arguments unchanged."""
-    is_array = isinstance(value, list | tuple) or bool(getattr(value, "shape", ()))
-    return take_rows(value, rows) if is_array and count_rows(value) == n_rows else value
-
-
-def unchangeable(X: Any) -> Any:
-    """Return a read-only view or a copy of X, so that no estimator can change X in place."""
-    if not isinstance(X, np.ndarray):
-        return X.copy() if hasattr(X, "copy") else X  # polars frames are immutable
-    view = X.view()
-    view.flags.writeable = False
-    return view
-
-
 def take_block(X: Any, block: slice) -> Any:
     """Return consecutive rows, as the same kind of data as X."""
     if isinstance(X, np.ndarray):
@@ -164,17 +85,63 @@ def _rowwise(X: Any) -> Any:
     return X.tocsr() if is_sparse else X
 
 
-# -- Any kind of data that scikit-learn accepts, assembled from parts --
+def take_values(value: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
+    """Return some rows of an argument with `n_rows` values; return other arguments unchanged."""
+    is_array = isinstance(value, list | tuple) or bool(getattr(value, "shape", ()))
+    return take_rows(value, rows) if is_array and count_rows(value) == n_rows else value
+
+
+def unchangeable(X: Any) -> Any:
+    """Return a read-only view or a copy of X, so that no estimator can change X in place."""
+    if not isinstance(X, np.ndarray):
+        return X.copy() if hasattr(X, "copy") else X  # polars frames are immutable
+    view = X.view()
+    view.flags.writeable = False
+    return view
+
+
+def group_rows(class_indices: NDArray[np.integer], n_classes: int) -> tuple[NDArray[np.intp], ...]:
+    """Return the rows of each class.
+
+    Parameters
+    ----------
+    class_indices : array of shape (n_samples,)
+        Index of each sample's class; −1 for a sample whose class is not in the scheme.
+    n_classes : int
+
+    Returns
+    -------
+    tuple of n_classes arrays, each ascending
+
+    Examples
+    --------
+    >>> group_rows(np.array([1, 0, 1, -1]), 3)
+    (array([1]), array([0, 2]), array([], dtype=int64))
+    """
+    # A stable sort keeps the rows of each class in ascending order.
+    by_class = np.argsort(class_indices, kind="stable")
+    starts = np.searchsorted(class_indices[by_class], np.arange(n_classes + 1))
+    return tuple(by_class[a:b] for a, b in pairwise(starts))
+
+
+# -- data in parts ---------------------------------------------------------------------------------
 
 
 def stack_rows(parts: Sequence[Any]) -> Any:
     """Return the rows of all parts, one part after another.
 
-    Categorical columns of frames stay categorical, with the categories of all parts.
+    Categorical columns of pandas frames stay categorical, with the categories of all parts.
 
     Parameters
     ----------
-    parts : arrays, sparse matrices or pandas frames with the same columns; at least one
+    parts : arrays, sparse matrices, lists or frames with the same columns; at least one
+
+    Examples
+    --------
+    >>> stack_rows([np.array([[1.0]]), np.array([[2.0], [3.0]])])
+    array([[1.],
+           [2.],
+           [3.]])
     """
     # A part without rows may have a different numeric type.
     parts = [part for part in parts if count_rows(part)] or parts[:1]
@@ -186,8 +153,31 @@ def stack_rows(parts: Sequence[Any]) -> Any:
         return scipy.sparse.vstack(parts, format="csr")
     if all(hasattr(part, "iloc") for part in parts):
         return _stack_frames(parts)
+    if all(type(part).__module__.startswith("polars") for part in parts):
+        return sys.modules["polars"].concat(parts)
+    if all(isinstance(part, list) for part in parts):
+        return [row for part in parts for row in part]
     kinds = sorted({type(part).__name__ for part in parts})
     raise DataError(f"parts of the data have different types: {', '.join(kinds)}. Use one type.")
+
+
+def _stack_frames(parts: Sequence[Any]) -> Any:
+    import pandas
+    from pandas.api.types import union_categoricals
+
+    parts = list(parts)
+    for name, dtype in parts[0].dtypes.items():
+        columns = [part[name] for part in parts]
+        if not isinstance(dtype, pandas.CategoricalDtype) or all(
+            column.dtype == dtype for column in columns
+        ):
+            continue
+        categories = union_categoricals(columns, ignore_order=True).categories
+        parts = [
+            part.assign(**{name: column.cat.set_categories(categories)})
+            for part, column in zip(parts, columns, strict=True)
+        ]
+    return pandas.concat(parts, ignore_index=True)
 
 
 def merge_rows(parts: Sequence[Any], numbers: Sequence[NDArray[np.int64]]) -> Any:
@@ -218,6 +208,9 @@ def merge_rows(parts: Sequence[Any], numbers: Sequence[NDArray[np.int64]]) -> An
     return merged
 
 
+# -- sizes in memory -------------------------------------------------------------------------------
+
+
 def bytes_of_data(X: Any) -> int:
     """Return the size of an array, sparse matrix or frame in bytes."""
     if is_sparse(X):
@@ -227,73 +220,14 @@ def bytes_of_data(X: Any) -> int:
     return int(getattr(X, "nbytes", 0))
 
 
-def _stack_frames(parts: Sequence[Any]) -> Any:
-    import pandas
-    from pandas.api.types import union_categoricals
-
-    parts = list(parts)
-    for name, dtype in parts[0].dtypes.items():
-        columns = [part[name] for part in parts]
-        if not isinstance(dtype, pandas.CategoricalDtype) or all(
-            column.dtype == dtype for column in columns
-        ):
-            continue
-        categories = union_categoricals(columns, ignore_order=True).categories
-        parts = [
-            part.assign(**{name: column.cat.set_categories(categories)})
-            for part, column in zip(parts, columns, strict=True)
-        ]
-    return pandas.concat(parts, ignore_index=True)
-
-
-def group_rows(class_indices: NDArray[np.integer], n_classes: int) -> tuple[NDArray[np.intp], ...]:
-    """Return the rows of each class.
-
-    Parameters
-    ----------
-    class_indices : array of shape (n_samples,)
-        Index of each sample's class; −1 for a sample whose class is not in the scheme.
-    n_classes : int
-
-    Returns
-    -------
-    tuple of n_classes arrays, each ascending
-
-    Examples
-    --------
-    >>> group_rows(np.array([1, 0, 1, -1]), 3)
-    (array([1]), array([0, 2]), array([], dtype=int64))
-    """
-    # A stable sort keeps the rows of each class in ascending order.
-    by_class = np.argsort(class_indices, kind="stable")
-    starts = np.searchsorted(class_indices[by_class], np.arange(n_classes + 1))
-    return tuple(by_class[a:b] for a, b in pairwise(starts))
-
-
-# -- The memory of the machine --
-
-
-_UNKNOWN_MEMORY = 2**33
-
-#: Files with the memory limit of a container, in the two versions of Linux control groups.
-CONTAINER_LIMITS = (
-    Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-)
-
-
-def machine_memory(limit_files: Sequence[Path] = CONTAINER_LIMITS) -> int:
+@cache
+def machine_memory(limit_files: tuple[Path, ...] = CONTAINER_LIMITS) -> int:
     """Return the memory of the machine, or of the container, in bytes.
 
     Parameters
     ----------
-    limit_files : files that may hold a limit in bytes, read once; others are ignored
+    limit_files : files that may hold a limit in bytes; others are ignored
     """
-    return _machine_memory(tuple(limit_files))
-
-
-@cache
-def _machine_memory(limit_files: tuple[Path, ...]) -> int:
     memory = _UNKNOWN_MEMORY
     with suppress(AttributeError, OSError, ValueError):  # not a POSIX system
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -301,3 +235,50 @@ def _machine_memory(limit_files: tuple[Path, ...]) -> int:
         with suppress(OSError, ValueError):  # there is no file, or it says "max"
             memory = min(memory, int(file.read_text()))
     return memory
+
+
+# -- values that are not data ----------------------------------------------------------------------
+
+
+def refuse_dates(values: Any, name: str) -> None:
+    """Raise DataError if an array or frame has dates or durations.
+
+    NumPy would turn them into numbers in arbitrary units, and missing ones into -9.2e18.
+
+    Examples
+    --------
+    >>> refuse_dates(np.array([[1.0, 2.0]]), "X")
+    >>> refuse_dates(np.array([["2020-01-01"], ["NaT"]], dtype="datetime64[D]"), "X")
+    Traceback (most recent call last):
+        ...
+    polytomy.errors.DataError: X has values of type datetime64[D], which are not numbers. Convert \
+them, for example to days since a date.
+    """
+    kinds = [values.dtype] if isinstance(values, np.ndarray) else getattr(values, "dtypes", ())
+    for each in kinds if np.iterable(kinds) else ():
+        if getattr(each, "kind", "") in ("M", "m"):
+            raise DataError(
+                f"{name} has values of type {each}, which are not numbers. Convert them, for "
+                "example to days since a date."
+            )
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Raise DataError if values are masked; most functions would use the hidden values.
+
+    Examples
+    --------
+    >>> refuse_masked(np.ma.array([1.0, 2.0], mask=[False, False]), "X")
+    >>> refuse_masked(np.ma.array([1.0, 2.0], mask=[False, True]), "X")
+    Traceback (most recent call last):
+        ...
+    polytomy.errors.DataError: X has 1 masked value. Remove it, or fill it with X.filled().
+    """
+    if not isinstance(values, np.ma.MaskedArray):
+        return
+    n_masked = int(np.ma.getmaskarray(values).sum())
+    if n_masked:
+        what, them = (
+            ("1 masked value", "it") if n_masked == 1 else (f"{n_masked} masked values", "them")
+        )
+        raise DataError(f"{name} has {what}. Remove {them}, or fill {them} with {name}.filled().")

@@ -38,8 +38,7 @@ from polytomy.model.scheme_argument import (
 )
 from polytomy.model.sets import check_levels, check_score, choose_sets
 from polytomy.model.trees import descend_nodes, find_hierarchy, sum_below_nodes
-from polytomy.scheme import Scheme
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import Scheme, SchemeEnsemble
 
 __all__ = ["AnsweringMixin", "scheme_as_html", "why_no_probabilities"]
 

@@ -1,4 +1,4 @@
-"""Walking samples down a tree, evaluating only the binaries on their path."""
+"""Which trained binaries answer for the partitions of a scheme, and how they are asked."""
 
 from __future__ import annotations
 
@@ -29,79 +29,6 @@ __all__ = [
 
 # How much slower an inner product is in a walk, which gathers rows and evaluates node by node.
 _WALK_OVERHEAD = 1.5
-
-
-def is_walk_cheaper(
-    walks: Iterable[tuple[Scheme, NDArray[np.intp]]],
-    bank: Bank,
-) -> bool:
-    """Return whether evaluating the nodes on each sample's path is cheaper than evaluating all.
-
-    Binaries that share support vectors cost little more together than alone, so walking down a tree
-    can take longer than evaluating all nodes.
-
-    Parameters
-    ----------
-    walks : trees, each with the binaries that answer at its nodes
-    bank : trained binaries
-    """
-    alone = bank.efforts_alone
-    expected = 0.0
-    for scheme, columns in walks:
-        # Assumes that all classes are equally frequent.
-        reach = [sum(map(len, each.side_arrays)) for each in scheme.partitions]
-        expected += float(np.array(reach) @ alone[columns]) / len(scheme.classes)
-    return _WALK_OVERHEAD * expected < bank.effort
-
-
-def walk_down_tree(
-    scheme: Scheme,
-    bank: Bank,
-    columns: NDArray[np.intp],
-    signs: NDArray[np.float64],
-    X: Any,
-) -> NDArray[np.float64]:
-    """Return the winner of each sample in a tree, with the probability of its path.
-
-    A node is evaluated only for the samples that reach it.
-
-    Parameters
-    ----------
-    scheme : a tree
-    bank : trained binaries
-    columns, signs : the binary that answers at each node, and −1 if its sides are swapped
-    X : samples
-
-    Returns
-    -------
-    array of shape (n_samples, n_classes), zero except for the winner
-    """
-    n_rows = count_rows(X)
-    probabilities = np.zeros((n_rows, len(scheme.classes)))
-    # In preorder a parent comes before its children, so it is known which samples reach a node.
-    reached: dict[int, tuple[NDArray[np.intp], NDArray[np.float64]]] = {
-        0: (np.arange(n_rows), np.ones(n_rows))
-    }
-    for position, node in enumerate(scheme.nodes):
-        rows, path = reached.pop(position)
-        if len(rows):
-            here = bank.alone(int(columns[position])).decisions(take_rows(X, rows))
-            answers = np.nan_to_num(signs[position] * here[:, 0])
-        else:
-            answers = np.empty(0)
-        # Ties go to the first branch, as in `polytomy.solvers.decoding`.
-        goes_right = answers > 0
-        for branch, mask in zip(node.branches, (~goes_right, goes_right), strict=True):
-            below, mass = rows[mask], path[mask] * (1 + np.abs(answers[mask])) / 2
-            if isinstance(branch, ClassRef):
-                # A product of many factors may underflow; the class still wins.
-                probabilities[below, branch.index] = np.maximum(mass, np.finfo(np.float64).tiny)
-            else:
-                reached[branch.index] = (below, mass)
-    return probabilities
-
-
-# -- Which trained binaries answer for the partitions of a scheme --
 
 
 class Arrangement(NamedTuple):
@@ -230,12 +157,6 @@ def arrange_trained(
     return Arrangement(scheme, positions, np.array(columns, dtype=np.intp), np.array(signs))
 
 
-def first_rows(scheme: Scheme) -> NDArray[np.intp]:
-    """Return the column of decisions where each partition of a scheme starts."""
-    counts = np.array([partition.n_rows for partition in scheme.partitions], dtype=np.intp)
-    return np.cumsum(counts) - counts
-
-
 def _rows_to_arrange(
     scheme: Scheme, translate: ClassTranslation
 ) -> Iterator[tuple[Partition, tuple[Hashable, Hashable]]]:
@@ -262,3 +183,82 @@ class ClassTranslation:
             return positions
         found = self._class_at[np.asarray(positions, dtype=np.intp)]
         return compact_classes(found[found >= 0])
+
+
+def first_rows(scheme: Scheme) -> NDArray[np.intp]:
+    """Return the column of decisions where each partition of a scheme starts."""
+    counts = np.array([partition.n_rows for partition in scheme.partitions], dtype=np.intp)
+    return np.cumsum(counts) - counts
+
+
+# -- walking down a tree, evaluating only the binaries on the path of a sample ---------------------
+
+
+def is_walk_cheaper(
+    walks: Iterable[tuple[Scheme, NDArray[np.intp]]],
+    bank: Bank,
+) -> bool:
+    """Return whether evaluating the nodes on each sample's path is cheaper than evaluating all.
+
+    Binaries that share support vectors cost little more together than alone, so walking down a tree
+    can take longer than evaluating all nodes.
+
+    Parameters
+    ----------
+    walks : trees, each with the binaries that answer at its nodes
+    bank : trained binaries
+    """
+    alone = bank.efforts_alone
+    expected = 0.0
+    for scheme, columns in walks:
+        # Assumes that all classes are equally frequent.
+        reach = [sum(map(len, each.side_arrays)) for each in scheme.partitions]
+        expected += float(np.array(reach) @ alone[columns]) / len(scheme.classes)
+    return _WALK_OVERHEAD * expected < bank.effort
+
+
+def walk_down_tree(
+    scheme: Scheme,
+    bank: Bank,
+    columns: NDArray[np.intp],
+    signs: NDArray[np.float64],
+    X: Any,
+) -> NDArray[np.float64]:
+    """Return the winner of each sample in a tree, with the probability of its path.
+
+    A node is evaluated only for the samples that reach it.
+
+    Parameters
+    ----------
+    scheme : a tree
+    bank : trained binaries
+    columns, signs : the binary that answers at each node, and −1 if its sides are swapped
+    X : samples
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes), zero except for the winner
+    """
+    n_rows = count_rows(X)
+    probabilities = np.zeros((n_rows, len(scheme.classes)))
+    # In preorder a parent comes before its children, so it is known which samples reach a node.
+    reached: dict[int, tuple[NDArray[np.intp], NDArray[np.float64]]] = {
+        0: (np.arange(n_rows), np.ones(n_rows))
+    }
+    for position, node in enumerate(scheme.nodes):
+        rows, path = reached.pop(position)
+        if len(rows):
+            here = bank.alone(int(columns[position])).decisions(take_rows(X, rows))
+            answers = np.nan_to_num(signs[position] * here[:, 0])
+        else:
+            answers = np.empty(0)
+        # Ties go to the first branch, as in `polytomy.solvers.decoding`.
+        goes_right = answers > 0
+        for branch, mask in zip(node.branches, (~goes_right, goes_right), strict=True):
+            below, mass = rows[mask], path[mask] * (1 + np.abs(answers[mask])) / 2
+            if isinstance(branch, ClassRef):
+                # A product of many factors may underflow; the class still wins.
+                probabilities[below, branch.index] = np.maximum(mass, np.finfo(np.float64).tiny)
+            else:
+                reached[branch.index] = (below, mass)
+    return probabilities

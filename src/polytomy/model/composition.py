@@ -50,9 +50,7 @@ from polytomy.model.trees import (
     search_tree,
     take_top_classes,
 )
-from polytomy.scheme import Node, Scheme
-from polytomy.scheme.coding_matrix import CodingMatrix
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import CodingMatrix, Node, Scheme, SchemeEnsemble
 from polytomy.solvers.solving import find_method
 
 __all__ = ["Composition"]

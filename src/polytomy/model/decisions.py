@@ -1,9 +1,12 @@
-"""Class priors: what training assumed, what the data to predict has, and how to estimate it.
+"""From probabilities to decisions: priors, and the costs of wrong predictions.
 
-Probabilities learnt on one mixture of the classes are adapted to another by Bayes' rule: each is
-multiplied by the ratio of the two priors, and each row is divided by its sum. The prior of
-unlabelled data is the one under which the data is likeliest (Saerens, Latinne and Decaestecker
+A prior is how frequent each class is. Training assumes the frequencies of its data. For data with
+other frequencies, Bayes' rule adapts the probabilities: each is multiplied by the ratio of the new
+prior to the old one, and each row is divided by its sum. If the new prior is not known, it is
+estimated as the one under which the unlabelled data is likeliest (Saerens, Latinne and Decaestecker
 2002).
+
+With costs, the prediction is the class of least expected cost, or none if that is cheaper.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.arguments import list_names
 from polytomy.inputs.numbers import check_weights
 from polytomy.onnx_graph import Graph, Value
 from polytomy.states import State, field_values, stored_as
@@ -32,13 +36,15 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-# Accepts priors rounded to three digits, such as 0.333 three times; they are divided by their sum.
+# Priors may be rounded to three digits, such as 0.333 three times; they are divided by their sum.
 _SUM_TOLERANCE = 1.001e-3
-_MOST_NAMED = 5
 
-# The log-likelihood of the estimate, per sample, is within this of the largest.
+# The estimate of a prior stops when its mean log-likelihood is within this of the maximum.
 _TOLERANCE = 1e-10
 _MOST_CYCLES = 5000
+
+# Labels that stand for no prediction, by default.
+_REJECT_NUMBER, _REJECT_TEXT = -1, "unknown"
 
 
 def _read_distribution(state: State, name: str) -> Floats:
@@ -130,7 +136,7 @@ class PriorShift:
     def apply(self, probabilities: Floats) -> Floats:
         """Return the probabilities under the new prior.
 
-        A row whose classes all have a prior of zero gets the prior itself.
+        If all classes that a row considers possible have a prior of zero, it gets the prior itself.
 
         Examples
         --------
@@ -248,22 +254,16 @@ def _match_classes(prior: Mapping[Any, Any], labels: list[Any], name: str) -> li
     unknown = [repr(key) for key in given if key not in known]
     missing = [repr(label) for label in labels if label not in given]
     for names, problem, cure in (
-        (unknown, "has unknown labels:", f"The classes are {_listed(map(repr, labels))}."),
+        (unknown, "has unknown labels:", f"The classes are {list_names(map(repr, labels))}."),
         (missing, "is missing", "Give every class a probability; it may be zero."),
     ):
         if names:
-            raise ArgumentError(Argument(name), f" {problem} {_listed(names)}. {cure}")
+            raise ArgumentError(Argument(name), f" {problem} {list_names(names)}. {cure}")
     return [given[label] for label in labels]
 
 
 def _plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
-
-
-def _listed(names: Any) -> str:
-    names = list(names)
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def maximise_likelihood(
@@ -273,8 +273,8 @@ def maximise_likelihood(
 
     It maximises Σ_i w_i log Σ_k q_k p_ik / π_k over the simplex, by the steps of Saerens et al.
     (expectation and maximisation), extrapolated two at a time (Varadhan and Roland 2008). The
-    function is concave, and its gradient bounds the remaining gain, so the result is the maximum
-    and not merely a point where progress was slow.
+    function is concave, and its gradient bounds the gain of further steps, so the result is the
+    maximum, and not a point where progress was slow.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ def maximise_likelihood(
 
     Examples
     --------
-    Certain answers are counted:
+    If all answers are certain, the estimate is their frequencies:
 
     >>> sure = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     >>> maximise_likelihood(sure, np.array([0.5, 0.5])).round(6)
@@ -332,10 +332,7 @@ def _extrapolate(
     return further if gains[0] >= gains[1] else twice
 
 
-# -- Costs of decisions: the class of least expected cost, or no decision if that is cheaper --
-
-
-_REJECT_NUMBER, _REJECT_TEXT = -1, "unknown"
+# -- costs -----------------------------------------------------------------------------------------
 
 
 @stored_as("costs")
@@ -502,11 +499,7 @@ def _read_matrix(matrix: Any, labels: list[Any]) -> Floats:
     if isinstance(matrix, Mapping):
         matrix = _from_mapping(matrix, labels)
     elif hasattr(matrix, "index") and hasattr(matrix, "columns"):
-        frame = {
-            true: dict(zip(matrix.columns.tolist(), row, strict=True))
-            for true, row in zip(matrix.index.tolist(), matrix.to_numpy().tolist(), strict=True)
-        }
-        matrix = _from_mapping(frame, labels)
+        matrix = _from_mapping(matrix.to_dict("index"), labels)
     try:
         return np.asarray(matrix, dtype=np.float64)
     except (TypeError, ValueError):

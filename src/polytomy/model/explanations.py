@@ -1,4 +1,18 @@
-"""The numbers behind explanations: linear terms of least squares, and paths in trees."""
+"""Explanations of predictions: what each partition adds to the winner's lead over the runner-up.
+
+There are three methods:
+
+- "linear terms", for least squares on a single code. The solution is linear in the decisions r, as
+  long as no probability is zero: row i of the code adds h_i (r_i − n_i) T_i to the difference of
+  two classes. T_i is the probability of all classes that the row divides, n_i the decision of a
+  binary that knows nothing, and h_i the influence of the row, from the pseudo-inverse of the code.
+- "path", for trees. The probability of a class is the product of the answers on the path to it, so
+  each partition adds the difference of two logarithms.
+- "leave one out", for everything else. A partition adds the difference between the result with and
+  without its answer; what remains is "not attributed".
+
+The final calibration and the prior come after the solver. Their parts are listed separately.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +39,7 @@ from polytomy.model.composition import Composition
 from polytomy.model.preprocessing import preprocess
 from polytomy.model.scheme_argument import solve_by
 from polytomy.model.trees import blocks_of_rows
-from polytomy.scheme import Scheme
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix, Scheme
 from polytomy.scheme.structure import NO_CHILD
 from polytomy.solvers.nested import join_trees
 
@@ -43,80 +56,17 @@ __all__ = [
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-
-def find_linear_terms(
-    code: CodingMatrix, decisions: Floats, probabilities: Floats, winners: Indices, runners: Indices
-) -> Floats:
-    """Return what each row of a code adds to the winner's lead over the runner-up.
-
-    By least squares, it is h_i (r_i − n_i) T_i; see `polytomy.model.explanations`.
-
-    Parameters
-    ----------
-    code : CodingMatrix
-    decisions : array of shape (n_samples, n_rows), r
-    probabilities : array of shape (n_samples, n_classes), the solution
-    winners, runners : arrays of shape (n_samples,), two classes of each sample
-
-    Returns
-    -------
-    array of shape (n_samples, n_rows)
-
-    Examples
-    --------
-    >>> code = CodingMatrix([[1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
-    >>> answers, solution = np.array([[0.0, -0.4, -0.6]]), np.array([[0.5, 0.3, 0.2]])
-    >>> find_linear_terms(code, answers, solution, np.array([0]), np.array([1])).round(3)
-    array([[0.167, 0.033, 0.   ]])
-    """
-    matrix: Any = csr_matrix(code.matrix).astype(np.float64)
-    weighted = matrix.copy()
-    weighted.data *= np.repeat(code.row_weights, np.diff(matrix.indptr))
-    centre = np.eye(code.n_classes) - 1.0 / code.n_classes
-    gram = np.asarray((matrix.T @ weighted).todense())
-    inverse = np.linalg.pinv(centre @ gram @ centre, hermitian=True)
-    influence = (weighted @ (inverse[winners] - inverse[runners]).T).T
-    members = abs(matrix)
-    neutral = np.asarray(matrix.sum(axis=1)).ravel() / np.asarray(members.sum(axis=1)).ravel()
-    masses = (members @ probabilities.T).T
-    return np.asarray(np.nan_to_num(influence * (decisions - neutral) * masses))
-
-
-def logarithmic_mean(first: Floats, second: Floats) -> Floats:
-    """Return (a − b) / (log a − log b), the divisor that turns a − b into log a − log b.
-
-    Examples
-    --------
-    >>> logarithmic_mean(np.array([np.e, 2.0]), np.array([1.0, 2.0])).round(4)
-    array([1.7183, 2.    ])
-    """
-    logarithms = np.log(first) - np.log(second)
-    is_different = np.abs(logarithms) > 1e-8
-    means = np.divide(first - second, logarithms, out=(first + second) / 2, where=is_different)
-    return np.asarray(means)
-
-
-class TreePaths:
-    """The partitions and sides on the path to each class of a tree."""
-
-    def __init__(self, scheme: Scheme) -> None:
-        children = join_trees(scheme).children
-        self._above: dict[int, tuple[int, int]] = {}
-        for partition, side in zip(*np.nonzero(children != NO_CHILD), strict=True):
-            self._above[int(children[partition, side])] = int(partition), int(side)
-
-    def to_class(self, place: int) -> Iterator[tuple[int, int]]:
-        """Yield the partition and the side of each step, from the class up to the root."""
-        step = self._above.get(~place)
-        while step is not None:
-            yield step
-            step = self._above.get(step[0])
-
-
-# -- Explanations of predictions: contributions to the winner's lead over the runner-up, and text --
-
-
+# Numbers of labels of a side, lines of an explanation and characters of a line that are shown.
 _MOST_LABELS, _MOST_LINES, _LONGEST_SIDES = 3, 10, 60
+
+# Smaller probabilities are treated as this value, as in `Composition.decision_values`.
+_SMALLEST = float(np.finfo(np.float64).eps)
+
+_SCALES = {
+    "log-odds": "log-odds",
+    "probability": "difference of probabilities",
+    "score": "difference of scores",
+}
 
 
 class Term(NamedTuple):
@@ -283,13 +233,6 @@ class Explanations(Sequence[Explanation]):
         return pandas.DataFrame(self.records())
 
 
-_SCALES = {
-    "log-odds": "log-odds",
-    "probability": "difference of probabilities",
-    "score": "difference of scores",
-}
-
-
 def _line(adds: float, text: str) -> str:
     return f"{adds:+9.3f}  {text}"
 
@@ -300,11 +243,7 @@ def _name_side(labels: Sequence[Any]) -> str:
     return " ".join(shown) + (f" +{more}" if more > 0 else "")
 
 
-# -- What each partition adds to the winner's lead over the runner-up --
-
-
-# Smaller probabilities are treated as this value, as in `Composition.decision_values`.
-_SMALLEST = float(np.finfo(np.float64).eps)
+# -- contributions of the partitions ---------------------------------------------------------------
 
 
 def explain_samples(composition: Composition, X: Any, n_jobs: int | None = None) -> Explanations:
@@ -477,6 +416,56 @@ def _take_linear_terms(
     return _finish(composition, duel, "linear terms", adds, is_shown, missing * factor)
 
 
+def find_linear_terms(
+    code: CodingMatrix, decisions: Floats, probabilities: Floats, winners: Indices, runners: Indices
+) -> Floats:
+    """Return h_i (r_i − n_i) T_i, what each row of a code adds to the winner's lead.
+
+    Parameters
+    ----------
+    code : CodingMatrix
+    decisions : array of shape (n_samples, n_rows), r
+    probabilities : array of shape (n_samples, n_classes), the solution
+    winners, runners : arrays of shape (n_samples,), two classes of each sample
+
+    Returns
+    -------
+    array of shape (n_samples, n_rows)
+
+    Examples
+    --------
+    >>> code = CodingMatrix([[1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
+    >>> answers, solution = np.array([[0.0, -0.4, -0.6]]), np.array([[0.5, 0.3, 0.2]])
+    >>> find_linear_terms(code, answers, solution, np.array([0]), np.array([1])).round(3)
+    array([[0.167, 0.033, 0.   ]])
+    """
+    matrix: Any = csr_matrix(code.matrix).astype(np.float64)
+    weighted = matrix.copy()
+    weighted.data *= np.repeat(code.row_weights, np.diff(matrix.indptr))
+    centre = np.eye(code.n_classes) - 1.0 / code.n_classes
+    gram = np.asarray((matrix.T @ weighted).todense())
+    inverse = np.linalg.pinv(centre @ gram @ centre, hermitian=True)
+    influence = (weighted @ (inverse[winners] - inverse[runners]).T).T
+    members = abs(matrix)
+    neutral = np.asarray(matrix.sum(axis=1)).ravel() / np.asarray(members.sum(axis=1)).ravel()
+    masses = (members @ probabilities.T).T
+    return np.asarray(np.nan_to_num(influence * (decisions - neutral) * masses))
+
+
+def logarithmic_mean(first: Floats, second: Floats) -> Floats:
+    """Return (a − b) / (log a − log b), the divisor that turns a − b into log a − log b.
+
+    Examples
+    --------
+    >>> logarithmic_mean(np.array([np.e, 2.0]), np.array([1.0, 2.0])).round(4)
+    array([1.7183, 2.    ])
+    """
+    logarithms = np.log(first) - np.log(second)
+    is_different = np.abs(logarithms) > 1e-8
+    means = np.divide(first - second, logarithms, out=(first + second) / 2, where=is_different)
+    return np.asarray(means)
+
+
 def _places(arrangement: Arrangement, duel: _Duel) -> tuple[Indices, Indices]:
     """Return the positions of the winners and the runners-up in the scheme."""
     return arrangement.positions[duel.winners], arrangement.positions[duel.runners]
@@ -503,6 +492,23 @@ def _follow_paths(
     adds *= _scale_and_floor(composition)[0]
     weighed = _weigh_decoder(composition, duel, groups)
     return _finish(composition, duel, "path", adds + weighed, is_shown | (weighed != 0), None)
+
+
+class TreePaths:
+    """The partitions and sides on the path to each class of a tree."""
+
+    def __init__(self, scheme: Scheme) -> None:
+        children = join_trees(scheme).children
+        self._above: dict[int, tuple[int, int]] = {}
+        for partition, side in zip(*np.nonzero(children != NO_CHILD), strict=True):
+            self._above[int(children[partition, side])] = int(partition), int(side)
+
+    def to_class(self, place: int) -> Iterator[tuple[int, int]]:
+        """Yield the partition and the side of each step, from the class up to the root."""
+        step = self._above.get(~place)
+        while step is not None:
+            yield step
+            step = self._above.get(step[0])
 
 
 def _side_chances(group: _Group, answers: Floats) -> Floats:

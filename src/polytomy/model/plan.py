@@ -22,8 +22,7 @@ from polytomy.model.dichotomies import (
 )
 from polytomy.model.fitting import TrainedBinaries
 from polytomy.model.scheme_argument import Solver, members_of, resolve_solver
-from polytomy.scheme import BinaryName, Scheme
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import BinaryName, Scheme, SchemeEnsemble
 
 __all__ = ["TrainingPlan", "plan_training"]
 

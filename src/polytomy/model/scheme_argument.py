@@ -29,9 +29,7 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.label_order import has_natural_order
 from polytomy.inputs.seeds import RandomState
-from polytomy.scheme import Scheme, parse, read
-from polytomy.scheme.coding_matrix import CodingMatrix
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import CodingMatrix, Scheme, SchemeEnsemble, parse, read
 from polytomy.solvers import check_applicable, decode
 from polytomy.solvers.divergence import is_flat_one_vs_rest
 from polytomy.solvers.solving import find_method

@@ -1,4 +1,8 @@
-"""Probabilities of the nodes of a nested scheme, and predictions that stop at a node."""
+"""Answers that use the tree of a scheme: nodes instead of classes, and the k likeliest classes.
+
+The k likeliest classes are found in blocks of samples, so that memory stays bounded. In a tree of
+linear binaries without a final calibration, most of the binaries need not be evaluated.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from polytomy.calibration.final import BiasMap, FinalMap
 from polytomy.errors import Argument, ArgumentError, SchemeError
 from polytomy.inputs.arguments import Parameter, is_boolean, is_count
 from polytomy.inputs.rows import count_rows, take_block
+from polytomy.inputs.training_data import blocks_of
 from polytomy.learners.bank import Bank
 from polytomy.learners.linear.evaluation import LinearAnswers
 from polytomy.model.arrangement import Arrangement
@@ -33,6 +38,21 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+LogOdds = Callable[[Indices, Indices], Floats]
+"""Function of samples and nodes: the log-odds of each node's second branch."""
+
+# Limit of log-odds for a final calibration, as in `polytomy.calibration.final.clip_decisions`.
+_LARGEST_LOG_ODDS = 30.0
+
+# Maximum number of paths followed at a time: samples times classes.
+_MOST_PATHS = 2**22
+_FEWEST_SAMPLES = 64
+
+# Maximum size in bytes of the decision values of a block of samples.
+_BLOCK_BYTES = 2**27
+_SMALLEST_BLOCK = 256
 
 _MAX_DEPTH = Parameter(
     "max_depth",
@@ -119,16 +139,153 @@ def descend_nodes(
     return found
 
 
-# -- The likeliest classes of a tree, found without evaluating all of its binaries --
+# -- the k likeliest classes -----------------------------------------------------------------------
 
 
-Indices = NDArray[np.intp]
+def check_top_k(k: Any, n_classes: int) -> int:
+    """Return a number of classes, or raise an ArgumentError unless it is from 1 to all."""
+    is_number = isinstance(k, int | np.integer) and not isinstance(k, bool)
+    if not is_number or not 1 <= k <= n_classes:
+        raise ArgumentError(
+            Argument("k", k),
+            f" must be a whole number from 1 to {n_classes}, the number of classes.",
+        )
+    return int(k)
 
-LogOdds = Callable[[Indices, Indices], Floats]
-"""Function of samples and nodes: the log-odds of each node's second branch."""
 
-# Limit of log-odds for a final calibration, as in `polytomy.calibration.final.clip_decisions`.
-_LARGEST_LOG_ODDS = 30.0
+def check_beam(beam: Any) -> int | None:
+    """Return the width of a beam, or raise an ArgumentError unless it is a number or None."""
+    if beam is None:
+        return None
+    is_number = isinstance(beam, int | np.integer) and not isinstance(beam, bool)
+    if not is_number or beam < 1:
+        raise ArgumentError(
+            Argument("beam", beam), " must be a whole number, 1 or more, or None for exact answers."
+        )
+    return int(beam)
+
+
+def take_top_classes(
+    X: Any, k: int, n_binaries: int, score: Callable[[Any], Floats]
+) -> tuple[Indices, Floats]:
+    """Return the k classes with the largest scores, in blocks of rows, and their scores.
+
+    Parameters
+    ----------
+    X : samples
+    k : number of classes
+    n_binaries : number of decision values per sample
+    score : function that returns the scores of some samples
+    """
+    n_rows = count_rows(X)
+    classes = np.empty((n_rows, k), dtype=np.intp)
+    best = np.empty((n_rows, k))
+    for block in blocks_of_rows(n_rows, n_binaries):
+        scores = score(take_block(X, block))
+        classes[block] = sort_best(scores, k)
+        best[block] = np.take_along_axis(scores, classes[block], axis=1)
+    return classes, best
+
+
+def sort_best(scores: Floats, k: int) -> Indices:
+    """Return the positions of the k largest scores of each row, the largest first.
+
+    Ties go to the score that comes first.
+
+    Examples
+    --------
+    >>> sort_best(np.array([[0.2, 0.3, 0.3, 0.2]]), 3)
+    array([[1, 2, 0]])
+    """
+    n_rows, n_scores = scores.shape
+    if 8 * k >= n_scores:
+        return np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    lowest = np.partition(scores, n_scores - k, axis=1)[:, [n_scores - k]]
+    is_chosen = scores >= lowest
+    (tied,) = (np.count_nonzero(is_chosen, axis=1) > k).nonzero()
+    if len(tied):
+        # Among scores equal to the lowest, the first are chosen.
+        is_lowest = scores[tied] == lowest[tied]
+        n_above = np.count_nonzero(scores[tied] > lowest[tied], axis=1)
+        is_late = np.cumsum(is_lowest, axis=1) > (k - n_above)[:, np.newaxis]
+        is_chosen[tied] &= ~(is_lowest & is_late)
+    chosen = np.nonzero(is_chosen)[1].reshape(n_rows, k)
+    own = np.take_along_axis(scores, chosen, axis=1)
+    order = np.argsort(-own, axis=1, kind="stable")
+    return np.take_along_axis(chosen, order, axis=1)
+
+
+def blocks_of_rows(n_rows: int, n_partitions: int, n_features: int = 0) -> Iterator[slice]:
+    """Return slices of rows whose decision values, and features, fit in bounded memory.
+
+    Samples may have to be converted or pre-processed, so the features of a block count as well.
+
+    Examples
+    --------
+    >>> list(blocks_of_rows(600, n_partitions=10**6))
+    [slice(0, 256, None), slice(256, 512, None), slice(512, 600, None)]
+    """
+    of_row = 8 * max(n_partitions, n_features)
+    return blocks_of(n_rows, of_row, max(_BLOCK_BYTES, _SMALLEST_BLOCK * of_row))
+
+
+# -- the k likeliest classes of a tree, without evaluating all of its binaries ---------------------
+
+
+def find_tree_search(
+    arrangement: Arrangement, bank: Bank, final: FinalMap | None
+) -> tuple[TreeSearch, LinearAnswers] | None:
+    """Return a search for a tree of linear binaries; None for anything else."""
+    scheme = arrangement.scheme
+    is_plain = final is None or isinstance(final, BiasMap)
+    is_tree = scheme.is_tree and scheme.is_binary and scheme.n_partitions > 0
+    has_all = len(arrangement.positions) == len(scheme.classes)
+    answers = bank.linear_answers() if is_tree and has_all and is_plain else None
+    if answers is None:
+        return None
+    class_at = np.empty(len(arrangement.positions), dtype=np.intp)
+    class_at[arrangement.positions] = np.arange(len(class_at))
+    return TreeSearch(scheme, class_at, final if isinstance(final, BiasMap) else None), answers
+
+
+def search_tree(
+    search: TreeSearch,
+    answers: LinearAnswers,
+    arrangement: Arrangement,
+    X: Any,
+    k: int,
+    beam: int | None,
+) -> tuple[Indices, Floats]:
+    """Return the k likeliest classes of samples in a tree, and their probabilities.
+
+    Parameters
+    ----------
+    search, answers : as `find_tree_search` returns them
+    arrangement : Arrangement
+    X : float64 array or CSR matrix
+    k : number of classes
+    beam : width of the beam; None for the exact answer
+    """
+    n_rows, n_classes = X.shape[0], len(arrangement.positions)
+    classes = np.empty((n_rows, k), dtype=np.intp)
+    probabilities = np.empty((n_rows, k))
+    width = n_classes if beam is None else 2 * max(k, beam)
+    for block in blocks_of(n_rows, width, max(_MOST_PATHS, _FEWEST_SAMPLES * width)):
+        log_odds = partial(_log_odds, answers, X[block], arrangement)
+        n_samples = block.stop - block.start
+        if beam is None:
+            found = search.best(log_odds, n_samples, k)
+        else:
+            found = search.beam(log_odds, n_samples, k, beam)
+        classes[block], probabilities[block] = found
+    return classes, probabilities
+
+
+def _log_odds(
+    answers: LinearAnswers, X: Any, arrangement: Arrangement, samples: Indices, nodes: Indices
+) -> Floats:
+    found = answers.log_odds(X, samples, arrangement.columns[nodes])
+    return np.asarray(arrangement.signs[nodes] * found)
 
 
 class _Found(NamedTuple):
@@ -257,165 +414,3 @@ def _take_best(found: _Found, n_samples: int, k: int) -> tuple[Indices, Floats]:
     starts = np.cumsum(counts) - counts
     places = order[starts[:, np.newaxis] + np.arange(k)]
     return found.classes[places], found.logs[places]
-
-
-def sort_best(scores: Floats, k: int) -> Indices:
-    """Return the positions of the k largest scores of each row, the largest first.
-
-    Ties go to the score that comes first.
-
-    Examples
-    --------
-    >>> sort_best(np.array([[0.2, 0.3, 0.3, 0.2]]), 3)
-    array([[1, 2, 0]])
-    """
-    n_rows, n_scores = scores.shape
-    if 8 * k >= n_scores:
-        return np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    lowest = np.partition(scores, n_scores - k, axis=1)[:, [n_scores - k]]
-    is_chosen = scores >= lowest
-    (tied,) = (np.count_nonzero(is_chosen, axis=1) > k).nonzero()
-    if len(tied):
-        # Among scores equal to the lowest, the first are chosen.
-        is_lowest = scores[tied] == lowest[tied]
-        n_above = np.count_nonzero(scores[tied] > lowest[tied], axis=1)
-        is_late = np.cumsum(is_lowest, axis=1) > (k - n_above)[:, np.newaxis]
-        is_chosen[tied] &= ~(is_lowest & is_late)
-    chosen = np.nonzero(is_chosen)[1].reshape(n_rows, k)
-    own = np.take_along_axis(scores, chosen, axis=1)
-    order = np.argsort(-own, axis=1, kind="stable")
-    return np.take_along_axis(chosen, order, axis=1)
-
-
-# -- The likeliest classes of samples, in bounded memory --
-
-
-# Maximum number of paths followed at a time: samples times classes.
-_MOST_PATHS = 2**22
-_FEWEST_SAMPLES = 64
-
-
-def check_top_k(k: Any, n_classes: int) -> int:
-    """Return a number of classes, or raise an ArgumentError unless it is from 1 to all."""
-    is_number = isinstance(k, int | np.integer) and not isinstance(k, bool)
-    if not is_number or not 1 <= k <= n_classes:
-        raise ArgumentError(
-            Argument("k", k),
-            f" must be a whole number from 1 to {n_classes}, the number of classes.",
-        )
-    return int(k)
-
-
-def check_beam(beam: Any) -> int | None:
-    """Return the width of a beam, or raise an ArgumentError unless it is a number or None."""
-    if beam is None:
-        return None
-    is_number = isinstance(beam, int | np.integer) and not isinstance(beam, bool)
-    if not is_number or beam < 1:
-        raise ArgumentError(
-            Argument("beam", beam), " must be a whole number, 1 or more, or None for exact answers."
-        )
-    return int(beam)
-
-
-def find_tree_search(
-    arrangement: Arrangement, bank: Bank, final: FinalMap | None
-) -> tuple[TreeSearch, LinearAnswers] | None:
-    """Return a search for a tree of linear binaries; None for anything else."""
-    scheme = arrangement.scheme
-    is_plain = final is None or isinstance(final, BiasMap)
-    is_tree = scheme.is_tree and scheme.is_binary and scheme.n_partitions > 0
-    has_all = len(arrangement.positions) == len(scheme.classes)
-    answers = bank.linear_answers() if is_tree and has_all and is_plain else None
-    if answers is None:
-        return None
-    class_at = np.empty(len(arrangement.positions), dtype=np.intp)
-    class_at[arrangement.positions] = np.arange(len(class_at))
-    return TreeSearch(scheme, class_at, final if isinstance(final, BiasMap) else None), answers
-
-
-def search_tree(
-    search: TreeSearch,
-    answers: LinearAnswers,
-    arrangement: Arrangement,
-    X: Any,
-    k: int,
-    beam: int | None,
-) -> tuple[Indices, Floats]:
-    """Return the k likeliest classes of samples in a tree, and their probabilities.
-
-    Parameters
-    ----------
-    search, answers : as `find_tree_search` returns them
-    arrangement : Arrangement
-    X : float64 array or CSR matrix
-    k : number of classes
-    beam : width of the beam; None for the exact answer
-    """
-    n_rows, n_classes = X.shape[0], len(arrangement.positions)
-    classes = np.empty((n_rows, k), dtype=np.intp)
-    probabilities = np.empty((n_rows, k))
-    width = n_classes if beam is None else 2 * max(k, beam)
-    size = max(_FEWEST_SAMPLES, _MOST_PATHS // max(1, width))
-    for first in range(0, n_rows, size):
-        block = slice(first, min(n_rows, first + size))
-        log_odds = partial(_log_odds, answers, X[block], arrangement)
-        n_samples = block.stop - block.start
-        if beam is None:
-            found = search.best(log_odds, n_samples, k)
-        else:
-            found = search.beam(log_odds, n_samples, k, beam)
-        classes[block], probabilities[block] = found
-    return classes, probabilities
-
-
-def _log_odds(
-    answers: LinearAnswers, X: Any, arrangement: Arrangement, samples: Indices, nodes: Indices
-) -> Floats:
-    found = answers.log_odds(X, samples, arrangement.columns[nodes])
-    return np.asarray(arrangement.signs[nodes] * found)
-
-
-def take_top_classes(
-    X: Any, k: int, n_binaries: int, score: Callable[[Any], Floats]
-) -> tuple[Indices, Floats]:
-    """Return the k classes with the largest scores, in blocks of rows, and their scores.
-
-    Parameters
-    ----------
-    X : samples
-    k : number of classes
-    n_binaries : number of decision values per sample
-    score : function that returns the scores of some samples
-    """
-    n_rows = count_rows(X)
-    classes = np.empty((n_rows, k), dtype=np.intp)
-    best = np.empty((n_rows, k))
-    for block in blocks_of_rows(n_rows, n_binaries):
-        scores = score(take_block(X, block))
-        classes[block] = sort_best(scores, k)
-        best[block] = np.take_along_axis(scores, classes[block], axis=1)
-    return classes, best
-
-
-# -- Blocks of samples to predict, so that memory stays bounded --
-
-
-# Maximum size in bytes of the decision values of a block of samples.
-_BLOCK_BYTES = 2**27
-_SMALLEST_BLOCK = 256
-
-
-def blocks_of_rows(n_rows: int, n_partitions: int, n_features: int = 0) -> Iterator[slice]:
-    """Yield slices of rows whose decision values, and features, fit in bounded memory.
-
-    Samples may have to be converted or pre-processed, so the features of a block count as well.
-
-    Examples
-    --------
-    >>> list(blocks_of_rows(600, n_partitions=10**6))
-    [slice(0, 256, None), slice(256, 512, None), slice(512, 600, None)]
-    """
-    size = max(_SMALLEST_BLOCK, _BLOCK_BYTES // (8 * max(1, n_partitions, n_features)))
-    for start in range(0, n_rows, size):
-        yield slice(start, min(n_rows, start + size))

@@ -17,8 +17,7 @@ from polytomy.model.arrangement import Arrangement
 from polytomy.model.composition import Composition
 from polytomy.model.dichotomies import Dichotomy, bind_classes
 from polytomy.model.scheme_argument import Solver, members_of
-from polytomy.scheme import Scheme
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import Scheme, SchemeEnsemble
 
 __all__ = ["arrange_in_order", "compose_trained", "fitted_classifier", "order_in_scheme"]
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polytomy.errors import ArgumentError
 
@@ -21,6 +22,7 @@ __all__ = [
     "POSITIVE",
     "SMALL",
     "TITLE",
+    "add_colorbar",
     "axes_or_new",
     "contrasting_ink",
     "estimate_length",
@@ -30,6 +32,7 @@ __all__ = [
     "paper_behind",
     "size_in_inches",
     "style_axes",
+    "write_in_cells",
 ]
 
 # Dollar signs in labels must not start formulas.
@@ -93,6 +96,28 @@ def contrasting_ink(colour: Any) -> str:
     """Return the colour of text on a background, "white" or "black"."""
     red, green, blue = colour[:3]
     return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
+
+
+def write_in_cells(image: Any, texts: Sequence[Sequence[str | None]], **style: Any) -> NDArray[Any]:
+    """Write texts in the cells of an image, in an ink that contrasts with them; return them."""
+    colours = image.cmap(image.norm(image.get_array()))
+    drawn = np.empty(colours.shape[:2], dtype=object)
+    for i, j in np.ndindex(drawn.shape):
+        if texts[i][j] is None:
+            continue
+        own = {"ha": "center", "va": "center", "color": contrasting_ink(colours[i, j])}
+        drawn[i, j] = image.axes.text(j, i, texts[i][j], **own | style)
+    return drawn
+
+
+def add_colorbar(image: Any, title: str, **options: Any) -> Any:
+    """Add a colour bar without a frame to the axes of an image; return it."""
+    options = options if "cax" in options else {"ax": image.axes} | options
+    bar = image.figure.colorbar(image, **options)
+    bar.set_label(title, fontsize=SMALL)
+    bar.ax.tick_params(labelsize=SMALL)
+    bar.outline.set_visible(False)
+    return bar
 
 
 def style_axes(ax: Any, *, is_matrix: bool = False) -> None:

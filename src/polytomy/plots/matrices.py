@@ -242,7 +242,7 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         self.text_: NDArray[Any] | None = None
         if include_values or (include_values is None and n_classes <= _MOST_NUMBERS):
             room = min(width, height) / n_classes
-            self._write_values(ax, matrix, values_format, room, text_kw or {})
+            self._write_values(matrix, values_format, room, text_kw or {})
         self._draw_blocks(ax)
         ax.set(xlabel="predicted class", ylabel="true class", ylim=(n_classes - 0.5, -0.5))
         canvas.label_classes(ax.xaxis, texts, width)
@@ -253,7 +253,14 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
             ))  # fmt: skip
         canvas.style_axes(ax, is_matrix=True)
         if colorbar:
-            self._draw_colorbar(ax, is_own=cmap is None)
+            title = "wrong  ←  share of row  →  right" if cmap is None else ""
+            bar = canvas.add_colorbar(self.im_, title, shrink=0.8)
+            bar.ax.tick_params(length=2)
+            if cmap is None:
+                bar.set_ticks(
+                    [-1, -2 / 3, -1 / 3, 0, 0.5, 1],
+                    labels=["100 %", "10 %", "1 %", "0", "50 %", "100 %"],
+                )
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -264,7 +271,7 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         return shade_confusion(shares)
 
     def _write_values(
-        self, ax: Any, matrix: Any, values_format: str | None, room: float, text_kw: dict[str, Any]
+        self, matrix: Any, values_format: str | None, room: float, text_kw: dict[str, Any]
     ) -> None:
         if values_format is None:
             is_counts = matrix.dtype.kind in "iu"
@@ -272,15 +279,9 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         written = [[f"{value:{values_format}}" for value in row] for row in matrix.tolist()]
         longest = max(len(text) for row in written for text in row)
         size = max(4.0, min(_NUMBER_SIZE, 72 * room * 0.9 / (0.62 * longest)))
-        colours = self.im_.cmap(self.im_.norm(self.im_.get_array()))
-        drawn = np.empty(matrix.shape, dtype=object)
-        for i, j in np.ndindex(matrix.shape):
-            style = {"ha": "center", "va": "center", "fontsize": size,
-                     "color": canvas.contrasting_ink(colours[i, j])}  # fmt: skip
-            # Without zeros the errors are easier to see.
-            text = written[i][j] if matrix[i, j] else ""
-            drawn[i, j] = ax.text(j, i, text, **style | text_kw)
-        self.text_ = drawn
+        # Without zeros the errors are easier to see.
+        shown = np.where(matrix == 0, "", written).tolist()
+        self.text_ = canvas.write_in_cells(self.im_, shown, **{"fontsize": size} | text_kw)
 
     def _draw_blocks(self, ax: Any) -> None:
         from matplotlib.patches import Rectangle
@@ -291,17 +292,6 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
                 Rectangle((corner, corner), size, size, fill=False, edgecolor="#666666",
                           linewidth=0.8, clip_on=False)
             )  # fmt: skip
-
-    def _draw_colorbar(self, ax: Any, *, is_own: bool) -> None:
-        bar = ax.figure.colorbar(self.im_, ax=ax, shrink=0.8)
-        bar.outline.set_visible(False)
-        bar.ax.tick_params(labelsize=canvas.SMALL, length=2)
-        if is_own:
-            bar.set_ticks(
-                [-1, -2 / 3, -1 / 3, 0, 0.5, 1],
-                labels=["100 %", "10 %", "1 %", "0", "50 %", "100 %"],
-            )
-            bar.set_label("wrong  ←  share of row  →  right", fontsize=canvas.SMALL)
 
 
 def _order_of_estimator(estimator: Any) -> tuple[list[Any], list[tuple[int, int]]]:
@@ -430,20 +420,14 @@ def distances(
     right.yaxis.tick_right()
     canvas.style_axes(right, is_matrix=True)
     if n_classes <= _MOST_DISTANCES:
-        colours = image.cmap(image.norm(off_diagonal))
-        for row, column in zip(*np.nonzero(~np.ma.getmaskarray(off_diagonal)), strict=True):
-            right.text(
-                column, row, f"{shown[row, column]:.2g}", ha="center", va="center",
-                fontsize=canvas.SMALL - 1, color=canvas.contrasting_ink(colours[row, column]),
-            )  # fmt: skip
-    if ax is None:
-        bar = right.figure.colorbar(image, ax=right, location="top", shrink=0.8)
-    else:
-        place = right.inset_axes([0.1, 1.04, 0.8, 0.04])
-        bar = right.figure.colorbar(image, cax=place, orientation="horizontal", location="top")
-    bar.set_label(between.name, fontsize=canvas.SMALL)
-    bar.ax.tick_params(labelsize=canvas.SMALL)
-    bar.outline.set_visible(False)
+        written = [[None if i == j else f"{value:.2g}" for j, value in enumerate(row)]
+                   for i, row in enumerate(shown.tolist())]  # fmt: skip
+        canvas.write_in_cells(image, written, fontsize=canvas.SMALL - 1)
+    place: dict[str, Any] = {"shrink": 0.8}
+    if ax is not None:
+        inset = right.inset_axes([0.1, 1.04, 0.8, 0.04])
+        place = {"cax": inset, "orientation": "horizontal"}
+    canvas.add_colorbar(image, between.name, location="top", **place)
     left.set_ylim(0, 10 * n_classes)
     lowest, highest = joined[0, 2], joined[-1, 2]
     margin = 0.15 * (highest - lowest) or 0.15 * highest or 1.0

@@ -17,8 +17,7 @@ from polytomy.plots import canvas
 from polytomy.plots.fitted import find_class_indices, find_fitted, scheme_of
 from polytomy.plots.layout import STRATEGY, ReliabilityBins, make_bins
 from polytomy.plots.reliability import draw_diagonal
-from polytomy.scheme import Scheme
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix, Scheme
 
 __all__ = ["BinaryReliabilityDisplay", "code", "draw_cells", "explanation"]
 

@@ -318,7 +318,7 @@ def grid(
     labels_x, labels_y = [_text(each) for each in columns], [_text(each) for each in rows]
     width = 1.9 + _CELL * max(3, len(columns)) + canvas.estimate_length(labels_y)
     ax = canvas.axes_or_new(ax, width, 1.3 + _CELL * max(1.5, len(rows)))
-    _draw_cells(ax, results, deciding, losses, cell_of, (len(rows), len(columns)))
+    _draw_cells(ax, results, deciding, scores, cell_of, (len(rows), len(columns)))
     ax.set_xticks(np.arange(len(columns)), labels_x, **canvas.PLAIN_TEXT)
     ax.set_yticks(np.arange(len(rows)), labels_y if y is not None else [""], **canvas.PLAIN_TEXT)
     ax.set_xlabel(x, **canvas.PLAIN_TEXT)
@@ -331,7 +331,7 @@ def _draw_cells(
     ax: Any,
     results: Any,
     deciding: str,
-    losses: Floats,
+    scores: Floats,
     cell_of: dict[tuple[int, int], int],
     shape: tuple[int, int],
 ) -> None:
@@ -339,28 +339,22 @@ def _draw_cells(
     canvas.import_pyplot()  # raises a helpful error if it is missing
     from matplotlib.patches import Rectangle
 
-    sign = -1.0 if _is_larger_better(deciding) else 1.0
+    is_larger_better = _is_larger_better(deciding)
     values: Any = np.ma.masked_all(shape)  # type: ignore[no-untyped-call]
     for place, k in cell_of.items():
-        values[place] = sign * losses[k]
+        values[place] = scores[k]
     # The worst quarter has one colour, so that the colours of good cells differ more.
-    shown = np.sort([losses[k] for k in cell_of.values()])
-    low, high = sorted(sign * np.quantile(shown, [0.0, 0.75])) if cell_of else (0.0, 1.0)
-    colours = canvas.MAGNITUDES if sign < 0 else f"{canvas.MAGNITUDES}_r"
+    best_to_worst = [1.0, 0.25] if is_larger_better else [0.0, 0.75]
+    low, high = sorted(np.quantile(values.compressed(), best_to_worst)) if cell_of else (0.0, 1.0)
+    colours = canvas.MAGNITUDES if is_larger_better else f"{canvas.MAGNITUDES}_r"
     image = ax.imshow(values, cmap=colours, vmin=low, vmax=high, origin="lower", aspect="auto")
-    middle = (low + high) / 2
+    shades = image.cmap(image.norm(values))
     for (row, column), k in cell_of.items():
-        is_dark = (values[row, column] < middle) == (sign < 0)
         corner = column - 0.5, row - 0.5
         if results["reason"][k]:
             ax.add_patch(
                 Rectangle(corner, 1, 1, fill=False, hatch="///", linewidth=0, alpha=0.35,
-                          edgecolor="white" if is_dark else "black")
-            )  # fmt: skip
-        if max(shape) <= _MOST_NUMBERS:
-            ax.text(
-                column, row, f"{values[row, column]:.3g}", ha="center", va="center",
-                fontsize=canvas.SMALL - 1, color="white" if is_dark else "black",
+                          edgecolor=canvas.contrasting_ink(shades[row, column]))
             )  # fmt: skip
         if results["is_chosen"][k]:
             ax.add_patch(
@@ -368,12 +362,14 @@ def _draw_cells(
                     corner, 1, 1, fill=False, edgecolor=canvas.POSITIVE, linewidth=3, zorder=3
                 )
             )
-    is_cut = len(shown) > 0 and not low <= sign * shown[-1] <= high
-    extend = ("min" if sign < 0 else "max") if is_cut else "neither"
-    bar = ax.figure.colorbar(image, ax=ax, extend=extend)
-    bar.set_label(_axis_title(deciding), fontsize=canvas.SMALL)
-    bar.ax.tick_params(labelsize=canvas.SMALL)
-    bar.outline.set_visible(False)
+    if max(shape) <= _MOST_NUMBERS:
+        texts = np.full(shape, None, dtype=object)
+        for place in cell_of:
+            texts[place] = f"{values[place]:.3g}"
+        canvas.write_in_cells(image, texts.tolist(), fontsize=canvas.SMALL - 1)
+    is_cut = values.min() < low if is_larger_better else values.max() > high
+    extend = ("min" if is_larger_better else "max") if cell_of and is_cut else "neither"
+    canvas.add_colorbar(image, _axis_title(deciding), extend=extend)
 
 
 def _choose_axes(names: list[str], x: str | None, y: str | None) -> tuple[str, str | None]:

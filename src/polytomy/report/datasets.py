@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.errors import PolytomyError
+from polytomy.report import model_figures
 from polytomy.report.markup import (
     Child,
     Markup,
@@ -21,27 +22,17 @@ from polytomy.report.markup import (
     tabs,
     tag,
 )
-from polytomy.report.model_figures import (
-    MOST_CLASSES,
-    draw_confusion,
-    draw_dendrogram,
-    draw_distances,
-    draw_reliability,
-)
-from polytomy.report.tables import Name, pair_label
+from polytomy.report.tables import Names, pair_label
 from polytomy.scheme import Scheme
 from polytomy.scheme.reading import parse_with_warnings
 from polytomy.trials import Results
-from polytomy.trials.results import PairName
 
 __all__ = ["datasets_section"]
 
 Floats = NDArray[np.float64]
 
-_MOST_ERRORS = 8
 
-
-def datasets_section(results: Results, names: Mapping[PairName, Name]) -> Markup | None:
+def datasets_section(results: Results, names: Names) -> Markup | None:
     """Return facts, tree, distances, reliability and confusion of every dataset."""
     panels = [
         Panel(f"dataset-{k}", name, _dataset_panel(results, name, names, f"confusion-{k}"))
@@ -50,9 +41,7 @@ def datasets_section(results: Results, names: Mapping[PairName, Name]) -> Markup
     return section("datasets", "Datasets", tabs(panels, "Dataset")) if panels else None
 
 
-def _dataset_panel(
-    results: Results, dataset: str, names: Mapping[PairName, Name], key: str
-) -> list[Child]:
+def _dataset_panel(results: Results, dataset: str, names: Names, key: str) -> list[Child]:
     facts = (results.facts or {}).get(dataset, {})
     own = [record for record in results.records if record["dataset"] == dataset]
     return [
@@ -93,21 +82,18 @@ def _tree(facts: Mapping[str, Any], dataset: str) -> Markup | None:
     text = tag("pre", facts["empirical_tree"], tabindex="0")
     content: Child = text
     ordered = _order_by_tree(facts)
-    if ordered is not None and len(facts["classes"]) <= MOST_CLASSES:
+    if ordered is not None and len(facts["classes"]) <= model_figures.MOST_CLASSES:
         tree, distances, classes = ordered
         about = f"the {len(classes)} classes of {dataset}"
-        content = [
-            gallery(
-                [
-                    figure("Empirical tree",
-                           draw_dendrogram(tree, distances, classes, f"Empirical tree of {about}")),
-                    figure("Hausdorff distances; stronger colours are closer",
-                           draw_distances(distances, classes, f"Distances between {about}")),
-                ],
-                "wide",
-            ),
-            details("Control text of the tree", text),
-        ]  # fmt: skip
+        drawn = model_figures.draw_dendrogram(
+            tree, distances, classes, f"Empirical tree of {about}"
+        )
+        matrix = model_figures.draw_distances(distances, classes, f"Distances between {about}")
+        figures = [
+            figure("Empirical tree", drawn),
+            figure("Hausdorff distances; stronger colours are closer", matrix),
+        ]
+        content = [gallery(figures, "wide"), details("Control text of the tree", text)]
     note = (
         "Computed from all samples after standardising. The trials build their empirical trees "
         "from the training samples only."
@@ -131,9 +117,7 @@ def _order_by_tree(facts: Mapping[str, Any]) -> tuple[Scheme, Floats, list[str]]
     return tree, np.array(facts["distances"], dtype=np.float64)[np.ix_(order, order)], names
 
 
-def _reliability_figures(
-    results: Results, dataset: str, names: Mapping[PairName, Name]
-) -> Markup | None:
+def _reliability_figures(results: Results, dataset: str, names: Names) -> Markup | None:
     figures = []
     for pair in results.pairs:
         table = results.total("reliability", dataset, pair)
@@ -141,7 +125,9 @@ def _reliability_figures(
             continue
         name = names[pair]
         label = f"Reliability of the probabilities of {name.text} on {dataset}"
-        figures.append(figure(pair_label(name), draw_reliability(table, label, name.colour)))
+        figures.append(
+            figure(pair_label(name), model_figures.draw_reliability(table, label, name.colour))
+        )
     if not figures:
         return None
     note = (
@@ -153,9 +139,7 @@ def _reliability_figures(
     return tag("div", title, gallery(figures, "small"), tag("p", note, class_="note"))
 
 
-def _confusion(
-    results: Results, dataset: str, names: Mapping[PairName, Name], key: str
-) -> Markup | None:
+def _confusion(results: Results, dataset: str, names: Names, key: str) -> Markup | None:
     own = [each for each in results.records if each["dataset"] == dataset]
     panels = []
     for k, pair in enumerate(results.pairs, 1):
@@ -167,9 +151,11 @@ def _confusion(
         name = names[pair]
         label = f"Confusion matrix of {name.text} on {dataset}, summed over all trials"
         drawn = None
-        if len(classes) <= MOST_CLASSES:
-            drawn = tag("div", draw_confusion(counts, classes, label), class_="canvas")
-        content = tag("div", drawn, _frequent_errors(counts, classes), class_="beside")
+        if len(classes) <= model_figures.MOST_CLASSES:
+            drawn = tag(
+                "div", model_figures.draw_confusion(counts, classes, label), class_="canvas"
+            )
+        content = tag("div", drawn, model_figures.list_errors(counts, classes), class_="beside")
         panels.append(Panel(f"{key}-{k}", name.text, content))
     if not panels:
         return None
@@ -177,31 +163,8 @@ def _confusion(
         "Summed over all trials. Correct predictions are blue and errors orange, shaded by their "
         "share of the true class, with a logarithmic scale for errors."
     )
-    if len(classes) > MOST_CLASSES:
+    if len(classes) > model_figures.MOST_CLASSES:
         note = f"Summed over all trials. A matrix of {len(classes)} classes is too large to draw."
     title = tag("h4", "Confusion matrices")
     chosen = tabs(panels, f"Pair for the confusion matrix of {dataset}", 5)
     return tag("div", title, tag("p", note, class_="note"), chosen)
-
-
-def _frequent_errors(counts: Floats, classes: Sequence[str]) -> Markup:
-    """Return a list of the most frequent errors."""
-    wrong = counts * ~np.eye(len(classes), dtype=bool)
-    totals = counts.sum(axis=1)
-    order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_ERRORS]
-    found = [divmod(int(place), len(classes)) for place in order]
-    lines = [
-        tag(
-            "li",
-            tag("b", classes[i]),
-            " predicted as ",
-            tag("b", classes[k]),
-            f": {wrong[i, k]:g} ({wrong[i, k] / totals[i]:.1%})",
-        )
-        for i, k in found
-        if wrong[i, k]
-    ]
-    n_wrong, n_all = wrong.sum(), counts.sum()
-    total = f"{n_wrong:,.0f} of {n_all:,.0f} predictions are wrong ({n_wrong / max(n_all, 1):.2%})."
-    most = [tag("p", "Most frequent errors:"), tag("ol", lines)] if lines else None
-    return tag("div", tag("p", total), most, class_="mistakes")

@@ -17,7 +17,9 @@ from polytomy.report.markup import Child, Markup, tag
 __all__ = [
     "WIDTH",
     "Scale",
+    "draw_mark",
     "draw_x_axis",
+    "draw_y_title",
     "fit_scale",
     "fit_text",
     "format_number",
@@ -138,6 +140,17 @@ def draw_x_axis(
     middle = (scale.start + scale.end) / 2
     drawn.append(tag("text", title, x=middle, y=bottom + 26, class_="axis mid"))
     return drawn
+
+
+def draw_y_title(title: str, middle: float) -> Markup:
+    """Draw the title of a vertical axis at the left edge of a figure."""
+    turn = f"rotate(-90 10 {middle:g})"
+    return tag("text", title, x=10, y=middle, transform=turn, class_="axis mid")
+
+
+def draw_mark(hint: str, class_: str, *shapes: Markup | None) -> Markup:
+    """Draw shapes that belong together, with a tooltip."""
+    return tag("g", shapes, tag("title", hint), class_=class_)
 
 
 def format_number(value: float) -> str:

@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.plots.layout import distances_at_nodes, place_nodes, shade_confusion, shares_of_rows
-from polytomy.report.drawing import WIDTH, Scale, draw_x_axis, fit_scale, fit_text, svg, text_width
+from polytomy.report.drawing import (
+    WIDTH,
+    Scale,
+    draw_x_axis,
+    draw_y_title,
+    fit_scale,
+    fit_text,
+    svg,
+    text_width,
+)
 from polytomy.report.markup import Markup, tag
 from polytomy.scheme import Scheme
 
@@ -20,6 +29,7 @@ __all__ = [
     "draw_dendrogram",
     "draw_distances",
     "draw_reliability",
+    "list_errors",
 ]
 
 Floats = NDArray[np.float64]
@@ -28,6 +38,7 @@ MOST_CLASSES = 60
 """Larger matrices are not drawn, because they could not be read."""
 
 _N_SHADES = 9
+_MOST_ERRORS = 8
 _NAMES_WIDTH = 125.0  # at most, in pixels, for names of rows and columns
 _TITLE = 18.0  # pixels for the title of an axis
 _DIGIT = 6.4  # width in pixels
@@ -93,13 +104,33 @@ def draw_confusion(counts: Floats, classes: Sequence[str], label: str) -> Markup
     scale that shows rare ones too.
     """
     shades = shade_confusion(shares_of_rows(counts))
-    levels = np.ceil(np.abs(shades) * _N_SHADES).astype(int)
-    is_right = np.eye(len(classes), dtype=bool)
+    levels = np.sign(shades) * np.ceil(np.abs(shades) * _N_SHADES)
     texts = [[f"{value:g}" if value else "" for value in row] for row in counts]
-    return _draw_shaded_matrix(
-        [(levels * is_right, "right"), (levels * ~is_right, "wrong")],
-        texts, classes, label, ("true class", "predicted class"),
-    )  # fmt: skip
+    titles = "true class", "predicted class"
+    return _draw_shaded_matrix(levels, ("right", "wrong"), texts, classes, label, titles)
+
+
+def list_errors(counts: Floats, classes: Sequence[str]) -> Markup:
+    """Return how many predictions of a confusion matrix are wrong, and the most frequent errors."""
+    wrong = counts * ~np.eye(len(classes), dtype=bool)
+    totals = counts.sum(axis=1)
+    order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_ERRORS]
+    found = [divmod(int(place), len(classes)) for place in order]
+    lines = [
+        tag(
+            "li",
+            tag("b", classes[i]),
+            " predicted as ",
+            tag("b", classes[k]),
+            f": {wrong[i, k]:g} ({wrong[i, k] / totals[i]:.1%})",
+        )
+        for i, k in found
+        if wrong[i, k]
+    ]
+    n_wrong, n_all = wrong.sum(), counts.sum()
+    total = f"{n_wrong:,.0f} of {n_all:,.0f} predictions are wrong ({n_wrong / max(n_all, 1):.2%})."
+    most = [tag("p", "Most frequent errors:"), tag("ol", lines)] if lines else None
+    return tag("div", tag("p", total), most, class_="mistakes")
 
 
 def draw_distances(distances: Floats, classes: Sequence[str], label: str) -> Markup:
@@ -108,25 +139,23 @@ def draw_distances(distances: Floats, classes: Sequence[str], label: str) -> Mar
     others = distances[is_other]
     low, high = float(others.min()), float(others.max())
     nearness = (high - distances) / (high - low) if high > low else np.ones_like(distances)
-    levels = np.where(is_other, 1 + np.floor(nearness * (_N_SHADES - 1e-9)), 0).astype(int)
+    levels = np.where(is_other, 1 + np.floor(nearness * (_N_SHADES - 1e-9)), 0)
     texts = [
         [f"{value:.3g}" if is_other[i, k] else "" for k, value in enumerate(row)]
         for i, row in enumerate(distances)
     ]
-    return _draw_shaded_matrix([(levels, "near")], texts, classes, label, ("", ""))
+    return _draw_shaded_matrix(levels, ("near",), texts, classes, label, ("", ""))
 
 
 def _draw_shaded_matrix(
-    layers: Sequence[tuple[NDArray[np.int_], str]],
+    levels: Floats,
+    colours: Sequence[str],
     texts: Sequence[Sequence[str]],
     classes: Sequence[str],
     label: str,
     titles: tuple[str, str],
 ) -> Markup:
-    """Draw squares in shades from 0 to 9, each layer in the colour of its CSS class.
-
-    All squares of one shade form a single path, which keeps the file small.
-    """
+    """Draw squares in shades from 0 to 9, or to −9 in the second of two colours (CSS classes)."""
     n_classes = len(classes)
     names_width = min(max(map(text_width, classes)) + 8, _NAMES_WIDTH)
     n_digits = _longest(texts)
@@ -137,17 +166,12 @@ def _draw_shaded_matrix(
     is_turned = names_width > side + 8
     top = (names_width if is_turned else 18.0) + _TITLE * bool(titles[1])
     width, height = left + side * n_classes + 2, top + side * n_classes + 2
+    squares = _draw_squares(levels, colours)
     drawn = [
-        tag("rect", x=left, y=top, width=side * n_classes, height=side * n_classes, class_="field")
+        tag("rect", x=left, y=top, width=side * n_classes, height=side * n_classes, class_="field"),
+        tag("g", squares, transform=f"translate({left:g} {top:g}) scale({side:g})"),
+        _draw_texts(levels, texts, (left, top, side), is_small=is_small),
     ]
-    drawn.append(
-        tag(
-            "g",
-            [_draw_squares(levels, name) for levels, name in layers],
-            transform=f"translate({left:g} {top:g}) scale({side:g})",
-        )
-    )
-    drawn.append(_draw_texts(layers, texts, (left, top, side), is_small=is_small))
     for k, name in enumerate(classes):
         middle = side * (k + 0.5)
         text = fit_text(name, names_width - 4)
@@ -158,25 +182,29 @@ def _draw_shaded_matrix(
             tag("text", text, x=x, y=y, transform=turn, class_=None if is_turned else "mid")
         )
     if titles[0]:
-        middle = top + side * n_classes / 2
-        turn = f"rotate(-90 10 {middle:.1f})"
-        drawn.append(tag("text", titles[0], x=10, y=middle, transform=turn, class_="axis mid"))
-        drawn.append(tag("text", titles[1], x=left + side * n_classes / 2, y=11, class_="axis mid"))
+        across = left + side * n_classes / 2
+        drawn.append(draw_y_title(titles[0], top + side * n_classes / 2))
+        drawn.append(tag("text", titles[1], x=across, y=11, class_="axis mid"))
     return svg(width, height, label, drawn, class_="matrix")
 
 
-def _draw_squares(levels: NDArray[np.int_], name: str) -> list[Markup]:
-    """Draw all squares of each shade as one path, with the side of a square as the unit."""
+def _draw_squares(levels: Floats, colours: Sequence[str]) -> list[Markup]:
+    """Draw all squares of each shade as one path, with the side of a square as the unit.
+
+    A single path keeps the file small.
+    """
     drawn = []
-    for level in range(1, _N_SHADES + 1):
-        squares = [f"M{k} {i}h1v1h-1z" for i, k in np.argwhere(levels == level).tolist()]
-        if squares:
-            drawn.append(tag("path", d="".join(squares), class_=f"{name} s{level}"))
+    for sign, colour in zip((1, -1), colours, strict=False):
+        for level in range(1, _N_SHADES + 1):
+            found = np.argwhere(levels == sign * level).tolist()
+            squares = "".join(f"M{k} {i}h1v1h-1z" for i, k in found)
+            if squares:
+                drawn.append(tag("path", d=squares, class_=f"{colour} s{level}"))
     return drawn
 
 
 def _draw_texts(
-    layers: Sequence[tuple[NDArray[np.int_], str]],
+    levels: Floats,
     texts: Sequence[Sequence[str]],
     place: tuple[float, float, float],
     *,
@@ -184,14 +212,13 @@ def _draw_texts(
 ) -> Markup:
     """Draw the text in the squares, in a colour that contrasts with the shade."""
     left, top, side = place
-    shades = np.sum([levels for levels, _ in layers], axis=0)
     size = min(10.0, (side - 2) / (0.56 * _longest(texts)))
     groups: dict[bool, list[Markup]] = {False: [], True: []}
     for i, row in enumerate(texts):
         for k, text in enumerate(row):
             if text:
                 x, y = left + side * (k + 0.5), top + side * (i + 0.5) + 0.35 * size
-                is_on_dark = bool(shades[i, k] > 0.6 * _N_SHADES)
+                is_on_dark = bool(abs(levels[i, k]) > 0.6 * _N_SHADES)
                 groups[is_on_dark].append(tag("text", text, x=_short_number(x), y=_short_number(y)))
     return tag(
         "g",
@@ -252,6 +279,5 @@ def draw_reliability(table: Floats, label: str, colour: str) -> Markup:
         )
     drawn.append(tag("g", tag("path", d="M" + "L".join(points)), spots, class_=f"curve {colour}"))
     axis = tag("text", "predicted", x=_LEFT + _SIDE / 2, y=_HEIGHT - 8, class_="axis mid")
-    turn = f"rotate(-90 10 {_TOP + _SIDE / 2:g})"
-    side = tag("text", "observed", x=10, y=_TOP + _SIDE / 2, transform=turn, class_="axis mid")
+    side = draw_y_title("observed", _TOP + _SIDE / 2)
     return svg(_WIDTH, _HEIGHT, label, drawn, axis, side)

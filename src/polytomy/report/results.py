@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from polytomy.report import score_figures, tables
 from polytomy.report.markup import (
     Child,
     Markup,
@@ -18,25 +19,6 @@ from polytomy.report.markup import (
     section,
     tabs,
     tag,
-)
-from polytomy.report.score_figures import (
-    ScoreRow,
-    TimedScore,
-    draw_ranks,
-    draw_scores,
-    draw_scores_against_time,
-)
-from polytomy.report.tables import (
-    Name,
-    badge,
-    beside_table,
-    comparison_table,
-    heading_cell,
-    key_to_marks,
-    legend,
-    measure_table,
-    pair_label,
-    verdict_table,
 )
 from polytomy.trials import MEASURES, Beside, Cell, Comparison, Results, Table, summarise
 from polytomy.trials.results import PairName, format_cell
@@ -69,14 +51,12 @@ def count_trials(results: Results) -> dict[str, int]:
     return {dataset: names.count(dataset) for dataset in results.datasets}
 
 
-def result_section(
-    results: Results, beside: Sequence[Beside], names: Mapping[PairName, Name]
-) -> Markup:
+def result_section(results: Results, beside: Sequence[Beside], names: tables.Names) -> Markup:
     """Return the result in one sentence, and the table that it comes from."""
     if len(results.datasets) == 1:
         table = _pairs_table(results, results.datasets[0], names)
     else:
-        table = [_datasets_table(results, names), legend(results)]
+        table = [_datasets_table(results, names), tables.legend(results)]
     return section(
         "result",
         "Result",
@@ -107,7 +87,7 @@ def _paper_note(beside: Sequence[Beside]) -> Markup | None:
     return tag("p", f"{n_good} of {n_all} scores agree with the ", link, " or are better.")
 
 
-def _pairs_table(results: Results, dataset: str, names: Mapping[PairName, Name]) -> list[Child]:
+def _pairs_table(results: Results, dataset: str, names: tables.Names) -> list[Child]:
     """Return all pairs on the only dataset, the most accurate first."""
     lead = find_lead(results, dataset)
     if lead is None:
@@ -121,10 +101,10 @@ def _pairs_table(results: Results, dataset: str, names: Mapping[PairName, Name])
     heads += [heading(each.measure.short_title, first=each.measure.best) for each in others]
     rows = [
         [
-            heading_cell(names[pair]),
-            _score_cell(scores[pair]),
+            tables.heading_cell(names[pair]),
+            tables.score_cell(scores[pair]),
             _behind_cell(results, dataset, pair, lead.pair),
-            *(_score_cell(_find_cell(table, pair)) for table in others),
+            *(tables.score_cell(_find_cell(table, pair)) for table in others),
         ]
         for pair in order
     ]
@@ -140,12 +120,6 @@ def _pairs_table(results: Results, dataset: str, names: Mapping[PairName, Name])
 def _find_cell(table: Table, pair: PairName) -> Cell | None:
     row = table.row_of(pair)
     return table.cells[table.rows.index(row)][0] if row in table.rows else None
-
-
-def _score_cell(cell: Cell | None) -> Markup:
-    if cell is None:
-        return number_cell(None)
-    return number_cell(cell.mean, tag("strong" if cell.is_best else "span", format_cell(cell)))
 
 
 def _behind_cell(results: Results, dataset: str, pair: PairName, best: PairName) -> Markup:
@@ -177,7 +151,7 @@ def _signed(value: float) -> str:
     return "0.000" if float(text) == 0 else text.replace("-", "−")
 
 
-def _datasets_table(results: Results, names: Mapping[PairName, Name]) -> list[Child]:
+def _datasets_table(results: Results, names: tables.Names) -> list[Child]:
     """Return the best pairs on each dataset, and its size."""
     leads = {dataset: find_lead(results, dataset) for dataset in results.datasets}
     losses = results.table("log_loss")
@@ -212,7 +186,7 @@ def _datasets_table(results: Results, names: Mapping[PairName, Name]) -> list[Ch
     ]
 
 
-def _lead_cells(lead: Lead | None, names: Mapping[PairName, Name]) -> list[Markup]:
+def _lead_cells(lead: Lead | None, names: tables.Names) -> list[Markup]:
     """Return the most accurate pair, its accuracy, and its lead over the next scheme."""
     if lead is None:
         return [tag("td"), number_cell(None), number_cell(None)]
@@ -222,13 +196,13 @@ def _lead_cells(lead: Lead | None, names: Mapping[PairName, Name]) -> list[Marku
         if lead.ahead:
             ahead = _difference_cell(lead.ahead, lead.interval)
     return [
-        tag("td", pair_label(names[lead.pair])),
+        tag("td", tables.pair_label(names[lead.pair])),
         number_cell(lead.cell.mean, format_cell(lead.cell)),
         ahead,
     ]
 
 
-def _best_cell(cells: Mapping[PairName, Cell | None], names: Mapping[PairName, Name]) -> Markup:
+def _best_cell(cells: Mapping[PairName, Cell | None], names: tables.Names) -> Markup:
     best = {pair: cell for pair, cell in cells.items() if cell and cell.is_best}
     if not best:
         return number_cell(None)
@@ -236,13 +210,15 @@ def _best_cell(cells: Mapping[PairName, Cell | None], names: Mapping[PairName, N
     if len(best) > _MOST_BADGES:
         tied = tag("span", f"{len(best)} tied", class_="winners method")
         return number_cell(cell.mean, tied, format_cell(cell))
-    marks = [tag("span", badge(names[pair]), tag("span", f" {names[pair].text}", class_="unseen"),
-                 title=names[pair].text) for pair in best]  # fmt: skip
+    marks = []
+    for name in [names[pair] for pair in best]:
+        text = tag("span", f" {name.text}", class_="unseen")
+        marks.append(tag("span", tables.badge(name), text, title=name.text))
     return number_cell(cell.mean, tag("span", marks, class_="winners"), format_cell(cell))
 
 
 def measures_section(
-    results: Results, beside: Sequence[Beside], names: Mapping[PairName, Name]
+    results: Results, beside: Sequence[Beside], names: tables.Names
 ) -> Markup | None:
     """Return the table, scores, ranks and comparisons of every measure."""
     panels = [
@@ -259,12 +235,12 @@ def measures_section(
 
 
 def _measure_panel(
-    results: Results, table: Table, beside: Sequence[Beside], names: Mapping[PairName, Name]
+    results: Results, table: Table, beside: Sequence[Beside], names: tables.Names
 ) -> list[Child]:
     by_place = {(each.dataset, each.pair): each for each in beside}
     content: list[Child] = [
-        measure_table(table, by_place, names),
-        key_to_marks(table.measure, beside),
+        tables.measure_table(table, by_place, names),
+        tables.key_to_marks(table.measure, beside),
         _score_plots(table, by_place, names),
     ]
     if table.measure.best is not None:
@@ -273,21 +249,23 @@ def _measure_panel(
 
 
 def _score_plots(
-    table: Table, beside: Mapping[tuple[str, PairName], Beside], names: Mapping[PairName, Name]
+    table: Table,
+    beside: Mapping[tuple[str, PairName], Beside],
+    names: tables.Names,
 ) -> Markup | None:
     if table.measure.best is None:
         return None
     figures = []
     for k, dataset in enumerate(table.datasets):
         rows = [
-            ScoreRow(
+            score_figures.ScoreRow(
                 names[pair], cell, other.theirs if (other := beside.get((dataset, pair))) else None
             )
             for pair, cells in zip(table.rows, table.cells, strict=True)
             if (cell := cells[k]) is not None
         ]
         if rows:
-            figures.append(figure(dataset, draw_scores(rows, table.measure, dataset)))
+            figures.append(figure(dataset, score_figures.draw_scores(rows, table.measure, dataset)))
     is_repeated = any(cell and cell.n_repeats > 1 for cells in table.cells for cell in cells)
     mark = "mean and standard deviation over the trials" if is_repeated else "a single trial"
     note = f"● {mark}; a ring marks the best."
@@ -296,12 +274,12 @@ def _score_plots(
     return tag("div", tag("h4", "Scores"), gallery(figures), tag("p", note, class_="note"))
 
 
-def _rank_plot(results: Results, table: Table, names: Mapping[PairName, Name]) -> Markup | None:
+def _rank_plot(results: Results, table: Table, names: tables.Names) -> Markup | None:
     ranked = results.rank(table.measure.name)
     if ranked is None:
         return None
     pairs, ranking = ranked
-    drawn = draw_ranks([names[pair] for pair in pairs], ranking, table.measure.title)
+    drawn = score_figures.draw_ranks([names[pair] for pair in pairs], ranking, table.measure.title)
     note = (
         f"Ranks of the means, averaged over the {ranking.n_datasets} datasets on which all pairs "
         "were measured. A bar on the right joins pairs that do not differ significantly: their "
@@ -316,7 +294,7 @@ def _rank_plot(results: Results, table: Table, names: Mapping[PairName, Name]) -
     )
 
 
-def _comparisons(results: Results, table: Table, names: Mapping[PairName, Name]) -> Markup | None:
+def _comparisons(results: Results, table: Table, names: tables.Names) -> Markup | None:
     found = results.compare(table.measure.name)
     if table.measure.of_scheme:
         found = _keep_one_per_row(found, table)
@@ -330,7 +308,7 @@ def _comparisons(results: Results, table: Table, names: Mapping[PairName, Name])
     return details(
         f"Paired comparisons, split by split ({len({each[2:4] for each in found})})",
         tag("p", note, class_="note"),
-        comparison_table(found, list(dict.fromkeys(each.dataset for each in found)), names),
+        tables.comparison_table(found, list(dict.fromkeys(each.dataset for each in found)), names),
     )
 
 
@@ -345,20 +323,20 @@ def _keep_one_per_row(found: Sequence[Comparison], table: Table) -> list[Compari
     return list(first.values())
 
 
-def times_section(results: Results, names: Mapping[PairName, Name]) -> Markup | None:
+def times_section(results: Results, names: tables.Names) -> Markup | None:
     """Return plots of accuracy against training and prediction time."""
     panels = []
     for measure, title in [(each.name, each.title) for each in MEASURES.values() if each.is_time]:
         figures = []
         for dataset in results.datasets:
             points = [
-                TimedScore(names[pair], seconds.mean, score)
+                score_figures.TimedScore(names[pair], seconds.mean, score)
                 for pair in results.pairs
                 if (seconds := results.cell(measure, dataset, pair)) is not None
                 and (score := results.cell(HEADLINE, dataset, pair)) is not None
             ]
             if points:
-                drawn = draw_scores_against_time(
+                drawn = score_figures.draw_scores_against_time(
                     points, dataset, MEASURES[HEADLINE].title, f"Mean {title.lower()}"
                 )
                 figures.append(figure([dataset, tag("span", "accuracy", class_="unit")], drawn))
@@ -368,7 +346,7 @@ def times_section(results: Results, names: Mapping[PairName, Name]) -> Markup | 
         return None
     note = "Higher is better; further left is faster. Whiskers show the standard deviation."
     return section(
-        "times", "Accuracy against time", tag("p", note, class_="note"), legend(results),
+        "times", "Accuracy against time", tag("p", note, class_="note"), tables.legend(results),
         tabs(panels, "Time"),
     )  # fmt: skip
 
@@ -382,13 +360,11 @@ def count_agreements(beside: Sequence[Beside]) -> tuple[int, int]:
     return sum(each.verdict != "worse" for each in scores), len(scores)
 
 
-def published_section(beside: Sequence[Beside], names: Mapping[PairName, Name]) -> Markup | None:
+def published_section(beside: Sequence[Beside], names: tables.Names) -> Markup | None:
     """Return the comparison with the published figures, measure by measure."""
     if not beside:
         return None
-    worse = [
-        each for each in beside if each.verdict == "worse" and not MEASURES[each.measure].is_time
-    ]
+    worse = [each for each in _without_times(beside) if each.verdict == "worse"]
     note = (
         "Our results compared with the tables in Peter Mills, “Solving for multi-class: a survey "
         "and synthesis”. A result agrees if it is within two published standard deviations. "
@@ -400,8 +376,10 @@ def published_section(beside: Sequence[Beside], names: Mapping[PairName, Name]) 
         "published",
         "Compared with the paper",
         tag("p", note),
-        verdict_table(beside),
-        details(f"{number} worse than published", beside_table(worse, names)) if worse else None,
+        tables.verdict_table(beside),
+        details(f"{number} worse than published", tables.beside_table(worse, names))
+        if worse
+        else None,
     )
 
 

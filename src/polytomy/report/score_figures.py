@@ -12,6 +12,7 @@ from polytomy.plots.layout import place_boxes
 from polytomy.report.drawing import (
     WIDTH,
     Scale,
+    draw_mark,
     draw_x_axis,
     fit_scale,
     fit_text,
@@ -80,31 +81,17 @@ def _draw_row(row: ScoreRow, scale: Scale, y: float) -> list[Markup]:
         shift = -3.5
         low, high = _drawn_ends(scale, theirs)
         x, below = scale(theirs.mean), y + 4.5
-        hint = f"published: {published_text(theirs)}"
-        drawn.append(
-            tag(
-                "g",
-                tag("path", d=f"M{low:.1f} {below:.1f}H{high:.1f}"),
-                tag("path", d=f"M{x - 3.2:.1f} {below:.1f}l3.2-3.2 3.2 3.2-3.2 3.2z"),
-                tag("title", hint),
-                class_="theirs",
-            )
-        )
+        bar = tag("path", d=f"M{low:.1f} {below:.1f}H{high:.1f}")
+        diamond = tag("path", d=f"M{x - 3.2:.1f} {below:.1f}l3.2-3.2 3.2 3.2-3.2 3.2z")
+        drawn.append(draw_mark(f"published: {published_text(theirs)}", "theirs", bar, diamond))
     low, high = _drawn_ends(scale, ours)
     x, above = scale(ours.mean), y + shift
     caps = "".join(f"M{end:.1f} {above - 3:.1f}v6" for end in (low, high))
-    bar = f"M{low:.1f} {above:.1f}H{high:.1f}{caps}"
+    bar = tag("path", d=f"M{low:.1f} {above:.1f}H{high:.1f}{caps}")
+    dot = tag("circle", cx=x, cy=above, r=3.6)
+    ring = tag("circle", cx=x, cy=above, r=6.4, class_="ring") if ours.is_best else None
     hint = f"{row.name.text}: {format_cell(ours)}{', best' if ours.is_best else ''}"
-    drawn.append(
-        tag(
-            "g",
-            tag("path", d=bar) if high > low else None,
-            tag("circle", cx=x, cy=above, r=3.6),
-            tag("circle", cx=x, cy=above, r=6.4, class_="ring") if ours.is_best else None,
-            tag("title", hint),
-            class_=f"ours {row.name.colour}",
-        )
-    )
+    drawn.append(draw_mark(hint, f"ours {row.name.colour}", bar if high > low else None, dot, ring))
     return drawn
 
 
@@ -143,18 +130,11 @@ def draw_scores_against_time(
             f"{point.name.text}: {format_cell(point.score)} in {point.seconds:.3g} s "
             f"(mean and standard deviation)"
         )
-        is_far = math.hypot(tx - x, ty - y) > _FAR
         line = tag("path", d=f"M{x:.1f} {y:.1f}L{tx:.1f} {ty:.1f}", class_="leader")
-        drawn.append(
-            tag(
-                "g",
-                line if is_far else None,
-                tag("circle", cx=x, cy=y, r=4),
-                tag("text", point.name.number, x=tx, y=ty + 3.5, class_="mid number"),
-                tag("title", hint),
-                class_=f"point {point.name.colour}",
-            )
-        )
+        leader = line if math.hypot(tx - x, ty - y) > _FAR else None
+        dot = tag("circle", cx=x, cy=y, r=4)
+        number = tag("text", point.name.number, x=tx, y=ty + 3.5, class_="mid number")
+        drawn.append(draw_mark(hint, f"point {point.name.colour}", leader, dot, number))
     label = f"{score_title} against {time_title.lower()} on {dataset}"
     return svg(WIDTH, _TIME_HEIGHT, label, drawn)
 
@@ -175,15 +155,10 @@ def draw_ranks(names: Sequence[Name], ranking: Ranking, title: str) -> Markup:
     drawn += _draw_difference(ranking.critical_difference, scale)
     for k in order:
         name, rank, y = names[k], float(ranking.mean_ranks[k]), height_of[k]
-        drawn.append(
-            tag(
-                "g",
-                tag("path", d=f"M{scale.start:g} {y:g}H{scale(rank):.1f}"),
-                tag("circle", cx=scale(rank), cy=y, r=4),
-                tag("title", f"{name.text}: mean rank {rank:.2f}"),
-                class_=f"rank {name.colour}",
-            )
-        )
+        line = tag("path", d=f"M{scale.start:g} {y:g}H{scale(rank):.1f}")
+        dot = tag("circle", cx=scale(rank), cy=y, r=4)
+        hint = f"{name.text}: mean rank {rank:.2f}"
+        drawn.append(draw_mark(hint, f"rank {name.colour}", line, dot))
         drawn.append(tag("text", fit_text(name.short, _NAMES), x=_NAMES, y=y + 3.5, class_="end"))
     for number, group in enumerate(ranking.groups):
         x = right + _GROUP * (number + 1)

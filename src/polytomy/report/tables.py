@@ -14,6 +14,7 @@ from polytomy.trials.results import PairName, format_cell
 
 __all__ = [
     "Name",
+    "Names",
     "badge",
     "beside_table",
     "comparison_table",
@@ -24,6 +25,7 @@ __all__ = [
     "name_pairs",
     "pair_label",
     "published_text",
+    "score_cell",
     "verdict_table",
 ]
 
@@ -81,6 +83,10 @@ class Name(NamedTuple):
         return f"{self.configuration}{plus}{final_calibration}" if is_default else self.text
 
 
+Names = Mapping[PairName, Name]
+"""Names of pairs and of configurations, by pair; that of a configuration has no method."""
+
+
 def name_pairs(results: Results) -> dict[PairName, Name]:
     """Return the names of all pairs; a key without a method stands for the configuration.
 
@@ -136,7 +142,7 @@ def published_text(figure: Published) -> str:
 
 
 def measure_table(
-    table: Table, beside: Mapping[tuple[str, PairName], Beside], names: Mapping[PairName, Name]
+    table: Table, beside: Mapping[tuple[str, PairName], Beside], names: Names
 ) -> Markup:
     """Return a table of one measure for every pair on every dataset.
 
@@ -155,7 +161,7 @@ def measure_table(
         [
             heading_cell(names[pair]),
             *(
-                _measure_cell(cell, beside.get((dataset, pair)))
+                score_cell(cell, beside.get((dataset, pair)))
                 for dataset, cell in zip(table.datasets, cells, strict=True)
             ),
         ]
@@ -164,11 +170,11 @@ def measure_table(
     return data_table(table.measure.title, heads, rows)
 
 
-def _measure_cell(cell: Cell | None, beside: Beside | None) -> Markup:
+def score_cell(cell: Cell | None, beside: Beside | None = None) -> Markup:
+    """Return the mean and standard deviation of a score, in bold if it is the best."""
     if cell is None:
         return number_cell(None)
-    text: Child = format_cell(cell)
-    ours = tag("strong", text) if cell.is_best else tag("span", text)
+    ours = tag("strong" if cell.is_best else "span", format_cell(cell))
     return number_cell(cell.mean, ours, None if beside is None else _published_line(beside))
 
 
@@ -246,7 +252,7 @@ def verdict_table(beside: Sequence[Beside]) -> Markup:
     return data_table("Results compared with the published tables", heads, rows)
 
 
-def beside_table(beside: Sequence[Beside], names: Mapping[PairName, Name]) -> Markup:
+def beside_table(beside: Sequence[Beside], names: Names) -> Markup:
     """Return one row per result, with the published figure and the difference."""
     heads = [
         heading("pair", is_number=False),
@@ -276,7 +282,7 @@ def beside_table(beside: Sequence[Beside], names: Mapping[PairName, Name]) -> Ma
 
 
 def comparison_table(
-    comparisons: Sequence[Comparison], datasets: Sequence[str], names: Mapping[PairName, Name]
+    comparisons: Sequence[Comparison], datasets: Sequence[str], names: Names
 ) -> Markup:
     """Return the number of wins of every two pairs on each dataset, split by split."""
     by_pairs: dict[tuple[PairName, PairName], dict[str, Comparison]] = {}
@@ -299,15 +305,14 @@ def _outcome_cell(comparison: Comparison | None) -> Markup:
     if comparison is None:
         return number_cell(None)
     outcome = comparison.outcome
-    is_significant = outcome.p_value <= _SIGNIFICANCE_LEVEL
-    score = f"{outcome.wins} : {outcome.losses}"
+    kind = "strong" if outcome.p_value <= _SIGNIFICANCE_LEVEL else "span"
     p_value = "p < 0.001" if outcome.p_value < 0.001 else f"p = {outcome.p_value:.2g}"
     hint = f"{outcome.n_splits} splits, {outcome.ties} ties"
     if math.isfinite(outcome.mean_difference):
         hint += f"; mean difference {outcome.mean_difference:+.3g}"
     return number_cell(
         outcome.wins - outcome.losses,
-        tag("strong", score) if is_significant else tag("span", score),
+        tag(kind, f"{outcome.wins} : {outcome.losses}"),
         " ",
         tag("span", p_value, class_="published", title=hint),
     )

@@ -1,18 +1,21 @@
-"""The meaning of a control text: a tree of codes over class labels."""
+"""Schemes and coding matrices: the meaning of a control text, as a tree of codes over labels."""
 
+from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.scheme.layout import BinaryName, ClassRef, Label, Node, NodeRef
 from polytomy.scheme.partitions import Partition
 from polytomy.scheme.reading import parse, read
-from polytomy.scheme.scheme import Scheme
+from polytomy.scheme.scheme import Scheme, SchemeEnsemble
 
 __all__ = [
     "BinaryName",
     "ClassRef",
+    "CodingMatrix",
     "Label",
     "Node",
     "NodeRef",
     "Partition",
     "Scheme",
+    "SchemeEnsemble",
     "parse",
     "read",
 ]

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.errors import ArgumentError, CodeProblem
 from polytomy.scheme.structure import CodeArray, row_blocks
 
-__all__ = ["MAX_ENTRIES", "check_entries", "find_problems", "read_matrix", "read_row_counts"]
-
 MAX_ENTRIES = 2**29
 """Maximum number of entries of a coding matrix: 512 MiB, enough for one-vs-one of 1024 classes."""
 

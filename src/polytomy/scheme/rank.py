@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 
 from polytomy.scheme.structure import CodeArray, pair_of_each_row, row_blocks
 
-__all__ = ["count_components", "find_undetermined", "matrix_rank"]
-
 _PRIME = 2**31 - 1
 _SEED = 20_010_101  # arbitrary but fixed, so that results never change
 

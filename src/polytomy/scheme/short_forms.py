@@ -25,17 +25,18 @@ from polytomy.scheme.standard_codes import (
     orthogonal,
 )
 
-__all__ = ["DIRECT", "SHORT_FORMS", "ShortForm", "find_short_form"]
-
 DIRECT = "direct"
 """The design with one model for all branches."""
 
 
 class ShortForm(NamedTuple):
-    """A named code: functions of n branches that create it and count its partitions."""
+    """A named code: functions of n branches that create it and count its partitions.
+
+    A form without a count is read, but never written instead of a list of partitions.
+    """
 
     make: Callable[[int], CodingMatrix]
-    count_partitions: Callable[[int], int]
+    count_partitions: Callable[[int], int] = lambda n_branches: -1
 
     def expand(self, n_branches: int) -> CodingMatrix:
         """Return the code over n branches, or raise ArgumentError if there is none."""

@@ -19,21 +19,7 @@ from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.scheme.code_checks import check_entries
 from polytomy.scheme.coding_matrix import CodingMatrix
 
-__all__ = [
-    "MAX_EXHAUSTIVE_CLASSES",
-    "adjacent",
-    "chain",
-    "direct",
-    "exhaustive",
-    "hadamard",
-    "hadamard_order",
-    "one_vs_one",
-    "one_vs_rest",
-    "orthogonal",
-]
-
 MAX_EXHAUSTIVE_CLASSES = 20
-
 _MOST_CLASSES_KEPT = 32
 
 
@@ -195,7 +181,7 @@ def _single_class() -> CodingMatrix:
     return CodingMatrix(np.empty((0, 1), dtype=np.int8))
 
 
-# -- Orthogonal codes for any number of classes, from Hadamard matrices --
+# -- orthogonal codes, from Hadamard matrices ---------------------------------------------------
 
 
 def orthogonal(n_classes: int, random_state: RandomState = None) -> CodingMatrix:

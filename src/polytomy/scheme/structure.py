@@ -16,26 +16,6 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-__all__ = [
-    "AdjacentOrder",
-    "CodeArray",
-    "Equiangular",
-    "SingleClasses",
-    "TreeShape",
-    "column_distances",
-    "find_adjacent_order",
-    "find_equiangular",
-    "find_repeated_rows",
-    "find_single_classes",
-    "find_tree",
-    "frozen",
-    "has_only_pairs",
-    "is_one_vs_one",
-    "is_strict",
-    "pair_of_each_row",
-    "row_blocks",
-]
-
 CodeArray = NDArray[np.int8]
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)

@@ -16,22 +16,11 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.routines.dispatch import routine
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix
 from polytomy.solvers.decisions import check_decisions
 from polytomy.solvers.divergence import solve_divergence
 from polytomy.solvers.least_squares import solve_least_squares
 from polytomy.solvers.method import ONE_VS_ONE, Method
-
-__all__ = [
-    "HASTIE_TIBSHIRANI",
-    "LIBSVM",
-    "PRICE",
-    "WU_LIN_WENG_1",
-    "solve_hastie_tibshirani",
-    "solve_like_libsvm",
-    "solve_price",
-    "solve_wu_lin_weng_1",
-]
 
 FloatArray = NDArray[np.float64]
 

@@ -19,28 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.onnx_graph import Graph, Value
-from polytomy.scheme import Scheme
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix, Scheme
 from polytomy.scheme.structure import TreeShape, row_blocks
 from polytomy.solvers.decisions import check_decisions, scale_weights
 from polytomy.solvers.method import TREE, Method
 from polytomy.solvers.nested import join_trees, row_counts
-
-__all__ = [
-    "GREEDY",
-    "HAMMING",
-    "LOSSES",
-    "LOSS_BASED",
-    "LOSS_WEIGHTED",
-    "VOTING",
-    "Loss",
-    "score_greedily",
-    "score_losses",
-    "score_matches",
-    "score_tree_greedily",
-    "score_votes",
-    "score_weighted_losses",
-]
 
 FloatArray = NDArray[np.float64]
 Loss: TypeAlias = Callable[[FloatArray], Any]

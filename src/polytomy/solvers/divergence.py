@@ -7,15 +7,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
-from polytomy.scheme import Scheme
-from polytomy.scheme.coding_matrix import CodingMatrix
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import CodingMatrix, Scheme, SchemeEnsemble
 from polytomy.scheme.structure import row_blocks
 from polytomy.solvers.decisions import check_decisions, scale_weights
 from polytomy.solvers.least_squares import solve_least_squares
 from polytomy.solvers.method import Method
-
-__all__ = ["DIVERGENCE", "is_flat_one_vs_rest", "solve_divergence"]
 
 FloatArray = NDArray[np.float64]
 
@@ -134,7 +130,7 @@ def _implied_answers(
 def _export_one_vs_rest(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
     """Return the probabilities of a one-vs-rest code, for decisions strictly inside (−1, 1).
 
-    They are p(μ) in `polytomy.routines.one_vs_rest`, at the μ where their sum is one. With n
+    They are p(μ) of the routine `minimise_one_vs_rest`, at the μ where their sum is one. With n
     classes it lies between −2 and 2n: p < 2/(1 + μ) for μ > 0, so beyond 2n the sum is less than
     one; and p ≥ 1 + 1/μ for μ < −1, so below −2 it is more than n/2.
     """

@@ -12,18 +12,7 @@ from numpy.typing import NDArray
 
 from polytomy.inputs.arguments import count_things
 from polytomy.onnx_graph import Graph, Value
-from polytomy.scheme import Scheme
-from polytomy.scheme.coding_matrix import CodingMatrix
-
-__all__ = [
-    "ADJACENT",
-    "ANY_CODE",
-    "EQUIANGULAR",
-    "ONE_VS_ONE",
-    "TREE",
-    "Method",
-    "Structure",
-]
+from polytomy.scheme import CodingMatrix, Scheme
 
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 

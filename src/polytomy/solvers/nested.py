@@ -18,24 +18,11 @@ from numpy.typing import NDArray
 from polytomy.errors import Argument, ArgumentError
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
-from polytomy.scheme import NodeRef, Scheme
+from polytomy.scheme import CodingMatrix, NodeRef, Scheme
 from polytomy.scheme.code_checks import MAX_ENTRIES
-from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.scheme.layout import Layout
 from polytomy.scheme.scheme import flatten_layout
 from polytomy.scheme.structure import NO_CHILD, TreeShape
-
-__all__ = [
-    "NoGraphError",
-    "check_flat_size",
-    "export_nested",
-    "export_tree",
-    "flatten_code",
-    "join_trees",
-    "multiply_down_tree",
-    "row_counts",
-    "solve_nested",
-]
 
 FloatArray = NDArray[np.float64]
 NodeSolver = Callable[[CodingMatrix, FloatArray, FloatArray | None], FloatArray]

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.onnx_graph import Graph, Value
-from polytomy.scheme import Scheme
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix, Scheme
 from polytomy.solvers.coupling import HASTIE_TIBSHIRANI, LIBSVM, PRICE, WU_LIN_WENG_1
 from polytomy.solvers.decisions import check_decisions, scale_weights
 from polytomy.solvers.decoding import (
@@ -33,66 +32,46 @@ from polytomy.solvers.nested import (
     solve_nested,
 )
 
-__all__ = [
-    "METHODS",
-    "check_applicable",
-    "decode",
-    "export_decoding",
-    "find_method",
-    "register",
-    "solve",
-]
-
 FloatArray = NDArray[np.float64]
 
-_OWN = (
-    LEAST_SQUARES,
-    DIVERGENCE,
-    HASTIE_TIBSHIRANI,
-    WU_LIN_WENG_1,
-    PRICE,
-    LIBSVM,
-    VOTING,
-    HAMMING,
-    LOSS_BASED,
-    LOSS_WEIGHTED,
-    GREEDY,
-)
-
-METHODS: dict[str, Method] = {method.name: method for method in _OWN}
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        LEAST_SQUARES,
+        DIVERGENCE,
+        HASTIE_TIBSHIRANI,
+        WU_LIN_WENG_1,
+        PRICE,
+        LIBSVM,
+        VOTING,
+        HAMMING,
+        LOSS_BASED,
+        LOSS_WEIGHTED,
+        GREEDY,
+    )
+}
 """Every method, by name."""
 
 
-def register(method: Method) -> None:
-    """Add a method to METHODS, so that its name is accepted wherever a solver is chosen.
-
-    A method that was registered before under the same name is replaced.
-
-    Parameters
-    ----------
-    method : Method
-
-    Raises
-    ------
-    ArgumentError
-        If polytomy has a method of that name.
+def register(method: Method) -> Method:
+    """Add a method to METHODS, so that its name is accepted wherever a solver is chosen; return it.
 
     Examples
     --------
-    >>> from polytomy.solvers import Method
     >>> def softmax_of_votes(code, decisions):
     ...     odds = np.exp(decode(code, decisions, "voting"))
     ...     return odds / odds.sum(axis=1, keepdims=True)
-    >>> register(Method("softmax", softmax_of_votes, summary="the softmax of the votes"))
+    >>> method = register(Method("softmax", softmax_of_votes, "the softmax of the votes"))
     >>> solve([[-1, 1, 1], [1, -1, 1], [1, 1, -1]], [[0.2, 0.4, 0.6]], "softmax").round(3)
     array([[0.472, 0.316, 0.212]])
     >>> del METHODS["softmax"]
     """
-    if method.name == "auto" or any(method.name == own.name for own in _OWN):
+    if method.name in {"auto", *METHODS}:
         raise ArgumentError(
-            f'"{method.name}" is the name of a solver of polytomy. Choose another name.'
+            f"There is already a solver called {method.name!r}. Give this one another name."
         )
     METHODS[method.name] = method
+    return method
 
 
 def find_method(name: str, parameter: str = "method") -> Method:

@@ -29,8 +29,7 @@ from polytomy.model.dichotomies import Dichotomy, bind_classes
 from polytomy.model.fitting import TrainedBinaries, fit_binaries
 from polytomy.model.plan import TrainingPlan, plan_training
 from polytomy.model.scheme_argument import check_solver, members_of, scheme_from
-from polytomy.scheme import Scheme
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.trials.datasets import Dataset
 from polytomy.trials.measures import MEASURES
 from polytomy.trials.protocol import CALIBRATION, FOLDS, Pair, Protocol, Split, describe_estimator

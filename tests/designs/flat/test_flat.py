@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from polytomy import designs
 from polytomy.errors import ArgumentError, CodeError, SchemeError
-from polytomy.scheme import parse
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix, parse
 from polytomy.solvers import solve
 from strategies import coding_matrices
 

@@ -8,8 +8,7 @@ import polytomy as pt
 from polytomy import PolytomyClassifier, designs
 from polytomy.designs import one_vs_one, random_tree, tree_ensemble
 from polytomy.errors import ArgumentError
-from polytomy.scheme import parse
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import SchemeEnsemble, parse
 
 
 @pytest.mark.parametrize("solver", ["least-squares", "voting"])

@@ -8,7 +8,7 @@ from sklearn.naive_bayes import GaussianNB
 from polytomy import PolytomyClassifier, parse
 from polytomy.designs import one_vs_rest
 from polytomy.model.answering import scheme_as_html
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import SchemeEnsemble
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from polytomy.model import composition
 from polytomy.model.arrangement import is_walk_cheaper, walk_down_tree
 from polytomy.model.fitting import TrainedBinaries, fit_binaries
 from polytomy.model.plan import plan_training
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import SchemeEnsemble
 from polytomy.solvers import decode
 
 

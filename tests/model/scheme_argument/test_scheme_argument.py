@@ -10,8 +10,7 @@ from polytomy import designs
 from polytomy.designs import DATA_DESIGNS, DESIGNS, ENSEMBLES, design, from_matrix
 from polytomy.errors import ArgumentError, ClassOrderWarning, CodeError, ControlError
 from polytomy.model.scheme_argument import needs_data, scheme_from
-from polytomy.scheme import parse
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix, parse
 
 CLASSES = np.array(["a", "b", "c"])
 TEXT = "m {a n {b c}}"

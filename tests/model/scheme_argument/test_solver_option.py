@@ -15,7 +15,7 @@ from polytomy.model.scheme_argument import (
     resolve_solver,
     solve_by,
 )
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import SchemeEnsemble
 from polytomy.solvers import decode
 from polytomy.solvers.solving import METHODS
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from polytomy.routines.compiled import divergence as compiled
 from polytomy.routines.reference import divergence as reference
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix
 from solver_strategies import answers, codes, pair_matrix
 
 TWINS = [reference, compiled]

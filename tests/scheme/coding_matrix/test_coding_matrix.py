@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polytomy.errors import CodeError
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix
 from polytomy.scheme.rank import find_undetermined, matrix_rank
 from polytomy.scheme.standard_codes import (
     adjacent,

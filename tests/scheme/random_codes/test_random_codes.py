@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polytomy.errors import ArgumentError
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix
 from polytomy.scheme.random_codes import random_strict, random_ternary
 from polytomy.scheme.standard_codes import exhaustive
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from polytomy.designs import tree_ensemble
 from polytomy.errors import SchemeError
-from polytomy.scheme import parse
-from polytomy.scheme.scheme import SchemeEnsemble
+from polytomy.scheme import SchemeEnsemble, parse
 
 
 @given(st.integers(0, 10**6), st.integers(2, 7), st.integers(1, 8))

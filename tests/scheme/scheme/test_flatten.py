@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from polytomy import designs
 from polytomy.errors import SchemeError
-from polytomy.scheme import Scheme, parse
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix, Scheme, parse
 from strategies import schemes
 
 

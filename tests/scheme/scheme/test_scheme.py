@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 
 from polytomy.errors import SchemeError
-from polytomy.scheme import BinaryName, ClassRef, Node, NodeRef, Scheme, parse
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import BinaryName, ClassRef, CodingMatrix, Node, NodeRef, Scheme, parse
 from strategies import schemes
 
 

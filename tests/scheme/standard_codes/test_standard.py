@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polytomy.errors import ArgumentError
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix
 from polytomy.scheme.standard_codes import (
     adjacent,
     chain,

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polytomy.scheme import ClassRef, NodeRef, Scheme, parse
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import ClassRef, CodingMatrix, NodeRef, Scheme, parse
 from polytomy.solvers import decode
 from polytomy.solvers.decoding import score_greedily, score_tree_greedily
 from solver_strategies import answers, law, tree_children

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from polytomy.errors import ArgumentError
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix
 from polytomy.solvers.decoding import (
     LOSSES,
     score_losses,

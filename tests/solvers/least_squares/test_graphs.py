@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from least_squares_cases import assert_minimum, make_answers, make_code, problems
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix
 from polytomy.solvers import solve
 from polytomy.solvers.least_squares import ALGORITHMS
 

@@ -22,7 +22,7 @@ from least_squares_cases import (
     with_gaps,
 )
 from polytomy.errors import ArgumentError, CodeError
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix
 from polytomy.scheme.standard_codes import adjacent, direct, one_vs_one, one_vs_rest
 from polytomy.solvers.least_squares import ALGORITHMS, algorithms_for, solve_least_squares
 from solver_strategies import chances_to_decisions, side_chances, side_masses, sided

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polytomy.errors import ArgumentError
-from polytomy.scheme import BinaryName, ClassRef, Node, NodeRef, Scheme, parse
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import BinaryName, ClassRef, CodingMatrix, Node, NodeRef, Scheme, parse
 from polytomy.solvers import decode, solve
 from polytomy.solvers.decoding import score_votes
 from polytomy.solvers.nested import flatten_code, join_trees

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polytomy.errors import ArgumentError, CodeError
-from polytomy.scheme import parse
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix, parse
 from polytomy.solvers import METHODS, check_applicable, decode, nested
 from solver_strategies import law, one_vs_one_codes, pair_matrix, strict_codes, ternary_codes
 from strategies import schemes

@@ -10,8 +10,7 @@ import pytest
 
 import polytomy
 from polytomy.errors import ArgumentError, CodeError
-from polytomy.scheme import Scheme, parse
-from polytomy.scheme.coding_matrix import CodingMatrix
+from polytomy.scheme import CodingMatrix, Scheme, parse
 from polytomy.solvers import LOSSES, METHODS, Structure, decode, solve
 from solver_strategies import pair_matrix
 

@@ -1,0 +1,533 @@
+"""Options of the commands, in groups that travel together.
+
+A group is a frozen dataclass whose fields are options. A field has the name of the library's
+parameter that it sets, so a message about a parameter can name the option (see `help_pages`).
+`expand_options` turns a function of groups into a command for Typer.
+
+Names that an option accepts are read from their registry, and defaults from the constructor, only
+when they are needed: nothing heavy is imported, and what users register is accepted too.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from polytomy.errors import ArgumentError
+from polytomy.inputs.arguments import did_you_mean
+
+__all__ = [
+    "DATA",
+    "DECISIONS",
+    "NAMES",
+    "RUNNING",
+    "AsJson",
+    "ClassOrder",
+    "ClusterOptions",
+    "DataFile",
+    "DataOptions",
+    "FeatureOptions",
+    "FileOptions",
+    "Jobs",
+    "LoadOptions",
+    "ModelFile",
+    "Names",
+    "Seed",
+    "SetOptions",
+    "complete",
+    "default_of",
+    "expand_options",
+    "fill_in_names",
+    "final_calibration",
+    "find_default",
+    "flag",
+    "given",
+    "option",
+    "parse_column",
+    "parse_none",
+]
+
+DATA = "Data"
+DECISIONS = "Decisions"
+RUNNING = "Running"
+
+
+# -- names and defaults that are read when they are needed -----------------------------------------
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names that an option accepts.
+
+    Parameters
+    ----------
+    registries : places of dicts or lists of names, such as "polytomy.solvers:METHODS"
+    before, after : other names that the option accepts
+    where : property of the members of a registry that are accepted; default: all
+
+    Examples
+    --------
+    >>> list(Names(["polytomy.designs:LABEL_DESIGNS"], before=["auto"]))
+    ['auto', 'paths']
+    """
+
+    registries: Sequence[str] = ()
+    before: Sequence[str] = ()
+    after: Sequence[str] = ()
+    where: str = ""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.summaries())
+
+    def summaries(self) -> dict[str, str]:
+        """Return the names with their one-line descriptions, which may be empty."""
+        known = dict.fromkeys(self.before, "")
+        for registry in map(resolve_name, self.registries):
+            members = registry if isinstance(registry, Mapping) else dict.fromkeys(registry)
+            known |= {
+                name: getattr(each, "summary", "")
+                for name, each in members.items()
+                if not self.where or getattr(each, self.where)
+            }
+        return known | dict.fromkeys(self.after, "")
+
+
+_DESIGNS = ["polytomy.designs:DESIGNS", "polytomy.designs:LABEL_DESIGNS"]
+_DATA_DESIGNS = ["polytomy.designs:DATA_DESIGNS"]
+
+#: What the help of an option can list, as "{solvers}".
+NAMES = {
+    "calibrations": Names(["polytomy.inputs.arguments:CALIBRATIONS"], after=["none"]),
+    "class_weights": Names(["polytomy.inputs.arguments:CLASS_WEIGHTS"]),
+    "data_designs": Names(_DATA_DESIGNS),
+    "datasets": Names(["polytomy.trials:BUNDLED", "polytomy.trials:CATALOGUE"]),
+    "designs": Names(_DESIGNS),
+    "distances": Names(["polytomy.distances:DISTANCES"]),
+    "final_calibrations": Names(before=["auto", "bias", "decoder", "none"]),
+    "formats": Names(["polytomy.datasets:FORMATS"]),
+    "methods": Names(["polytomy.solvers:METHODS"]),
+    "precisions": Names(["polytomy.inputs.arguments:PRECISIONS"]),
+    "scales": Names(before=["standard", "minmax", "none"]),
+    "schemes": Names([*_DESIGNS, *_DATA_DESIGNS]),
+    "scores": Names(["polytomy.metrics:METRICS"], where="needs_only_predictions"),
+    "set_scores": Names(["polytomy.model.sets:SCORES"]),
+    "solvers": Names(["polytomy.solvers:METHODS"], before=["auto"]),
+    "zero_based": Names(before=["auto", "yes", "no"]),
+}
+
+
+def default_of(place: str, parameter: str) -> Any:
+    """Return the default of a parameter of a constructor or function.
+
+    Examples
+    --------
+    >>> default_of("polytomy:PolytomyClassifier", "solver")
+    'auto'
+    """
+    return inspect.signature(resolve_name(place)).parameters[parameter].default
+
+
+def join_choices(choices: Iterable[str]) -> str:
+    """Return choices as text: a, b or c."""
+    *names, last = choices
+    return f"{', '.join(names)} or {last}"
+
+
+def check_choice(option: str, value: str, allowed: Iterable[str]) -> None:
+    """Raise ArgumentError if the value of an option is not allowed."""
+    if value not in allowed:
+        raise ArgumentError(
+            f'{option} must be {join_choices(allowed)}; got "{value}".'
+            + did_you_mean(value, allowed)
+        )
+
+
+def complete(
+    *keys: str, is_list: bool = False, before: Sequence[str] = (), files: str = ""
+) -> Callable[[str], list[tuple[str, str]]]:
+    """Return a function for Typer that completes names. If none fits, the shell offers files.
+
+    Parameters
+    ----------
+    *keys : keys of NAMES
+    is_list : whether several names can be typed, separated by commas
+    before : other names, before these
+    files : pattern of files in the working directory that can be typed too
+
+    Examples
+    --------
+    >>> complete("scales", is_list=True)("none,m")
+    [('none,minmax', '')]
+    """
+
+    def find(incomplete: str) -> list[tuple[str, str]]:
+        typed, comma, last = incomplete.rpartition(",") if is_list else ("", "", incomplete)
+        known = dict.fromkeys(before, "")
+        for key in keys:
+            known |= NAMES[key].summaries()
+        known |= dict.fromkeys(sorted(map(str, Path().glob(files))), "") if files else {}
+        return [
+            (f"{typed}{comma}{name}", summary)
+            for name, summary in known.items()
+            if name.startswith(last)
+        ]
+
+    return find
+
+
+def option(
+    *declarations: str,
+    metavar: str = "NAME",
+    help: str,
+    panel: str | None = None,
+    names: str = "",
+    is_checked: bool = False,
+    sets: str = "",
+    **more: Any,
+) -> Any:
+    """Return an option for Typer.
+
+    Parameters
+    ----------
+    *declarations : what to type, such as "--output" and "-o"; default: from the field's name
+    metavar, help, panel : how the help shows it; in the text, a key of NAMES in braces stands for
+        the names
+    names : key of NAMES whose names it accepts, for completion
+    is_checked : whether other names are refused here, and not by the library
+    sets : place of the constructor or function whose parameter it sets
+    **more : further arguments of `typer.Option`
+    """
+
+    def check(context: typer.Context, parameter: typer.CallbackParam, value: Any) -> Any:
+        if is_checked and value is not None:
+            check_choice(parameter.opts[0], value, NAMES[names])
+        return value
+
+    check.sets = sets  # type: ignore[attr-defined]
+    if names:
+        more.setdefault("autocompletion", complete(names))
+    more.setdefault("callback", check)
+    return typer.Option(*declarations, metavar=metavar, help=help, rich_help_panel=panel, **more)
+
+
+def find_default(parameter: Any) -> Any:
+    """Return the default of a command's parameter: its own, or that of the constructor it sets."""
+    sets = getattr(inspect.unwrap(getattr(parameter, "callback", None) or option), "sets", "")
+    return default_of(sets, parameter.name) if sets else parameter.default
+
+
+def fill_in_names(text: str) -> str:
+    """Return the text of a help with names in place of the keys of NAMES.
+
+    Examples
+    --------
+    >>> fill_in_names("Scaling: {scales}.")
+    'Scaling: standard, minmax or none.'
+    """
+    return re.sub(r"\{(\w+)\}", lambda found: join_choices(NAMES[found[1]]), text)
+
+
+def flag(declaration: str, help: str, panel: str | None = None) -> Any:
+    """Return an option without a value."""
+    return typer.Option(declaration, help=help, rich_help_panel=panel)
+
+
+# -- groups ----------------------------------------------------------------------------------------
+
+
+def given(group: Any, **parsers: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return the options of a group that the user gave, by the names of their fields.
+
+    Parameters
+    ----------
+    group : dataclass of options; None and False stand for options that are not given
+    **parsers : functions from the text of an option to its value
+    """
+    values = {each.name: getattr(group, each.name) for each in fields(group)}
+    return {
+        name: parsers[name](value) if name in parsers else value
+        for name, value in values.items()
+        if value is not None and value is not False
+    }
+
+
+def parse_none(text: str) -> str | None:
+    """Return the name that an option gives; None for "none"."""
+    return None if text == "none" else text
+
+
+def expand_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a command for Typer: each group among the parameters becomes its options.
+
+    Examples
+    --------
+    >>> def warm_up(cluster: ClusterOptions) -> None: print(cluster.n_jobs)
+    >>> command = expand_options(warm_up)
+    >>> list(inspect.signature(command).parameters)
+    ['n_jobs', 'dask']
+    >>> command(n_jobs=2, dask=None)
+    2
+    """
+    hints = get_type_hints(function, include_extras=True)
+    groups: dict[str, Any] = {}
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(function).parameters.values():
+        hint = hints[parameter.name]
+        if not is_dataclass(hint):
+            own = {parameter.name: (hint, parameter.default)}
+        else:
+            groups[parameter.name] = hint
+            types = get_type_hints(hint, include_extras=True)
+            own = {each.name: (types[each.name], each.default) for each in fields(hint)}
+        parameters += [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if default is MISSING else default,
+                annotation=annotation,
+            )
+            for name, (annotation, default) in own.items()
+        ]
+
+    @wraps(function)
+    def command(**values: Any) -> None:
+        made = {
+            name: group(**{each.name: values.pop(each.name) for each in fields(group)})
+            for name, group in groups.items()
+        }
+        function(**values, **made)
+
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    return command
+
+
+# -- options of several commands -------------------------------------------------------------------
+
+DataFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="CSV, TSV, LIBSVM, Parquet, npz, LVQ or libAGF file, or a folder of Parquet files; "
+        "text formats may be gzipped; - reads standard input.",
+    ),
+]
+ModelFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="Model written by train, LIBSVM model, or control file that names trained binaries.",
+    ),
+]
+AsJson = Annotated[bool, flag("--json", "Print JSON.")]
+ClassOrder = Annotated[
+    str | None,
+    option(
+        metavar="LABELS",
+        help="Class labels from first to last, for adjacent, chain and tree: a,b,c or a file with "
+        "one label per line.",
+    ),
+]
+
+
+def final_calibration(sets: str) -> Any:
+    """Return the option --final-calibration of a constructor."""
+    return option(
+        names="final_calibrations",
+        is_checked=True,
+        sets=sets,
+        help="Calibration of the class probabilities: {final_calibrations}.",
+    )
+
+
+def _check_jobs(jobs: int | None) -> int | None:
+    if jobs == 0:
+        raise typer.BadParameter("0 is too few; use 1 or more, or -1 for all cores")
+    return jobs
+
+
+def _check_seed(seed: int) -> int:
+    # Not the option's min and max, which the message would show as an interval.
+    if not 0 <= seed < 2**32:
+        raise typer.BadParameter(f"{seed} is not between 0 and {2**32 - 1}")
+    return seed
+
+
+Jobs = Annotated[
+    int | None,
+    option(
+        "--jobs",
+        "-j",
+        callback=_check_jobs,
+        metavar="N",
+        help="Number of parallel jobs; -1 for all cores.",
+        panel=RUNNING,
+    ),
+]
+Seed = Annotated[
+    int,
+    option("--seed", callback=_check_seed, metavar="N", help="Random seed.", panel=RUNNING),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileOptions:
+    """How to read a data file."""
+
+    format: Annotated[
+        str | None,
+        option(names="formats", help="File format: {formats}; detected by default.", panel=DATA),
+    ] = None
+    header: Annotated[
+        bool | None,
+        flag(
+            "--header/--no-header",
+            "Whether the first line names the columns; detected by default.",
+            DATA,
+        ),
+    ] = None
+    zero_based: Annotated[
+        str,
+        option(
+            metavar="auto|yes|no",
+            names="zero_based",
+            is_checked=True,
+            help="Whether feature indices in LIBSVM data start at 0; auto: if index 0 occurs.",
+            panel=DATA,
+        ),
+    ] = "auto"
+
+    def reading(self) -> dict[str, Any]:
+        """Return the arguments of the functions that read data."""
+        zero_based = {"auto": "auto", "yes": True, "no": False}[self.zero_based]
+        return {"format": self.format, "header": self.header, "zero_based": zero_based}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataOptions(FileOptions):
+    """How to read samples and their labels."""
+
+    target: Annotated[
+        str,
+        option(
+            metavar="COLUMN", help="Label column: its name or position; -1 is the last.", panel=DATA
+        ),
+    ] = "-1"
+
+    @property
+    def column(self) -> str | int:
+        """The label column: an integer is a position, other text a name."""
+        return parse_column(self.target)
+
+    def reading(self) -> dict[str, Any]:
+        """Return the arguments of the functions that read data."""
+        return {**super().reading(), "target": self.column}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureOptions(DataOptions):
+    """How to read samples and prepare their features."""
+
+    one_hot: Annotated[bool, flag("--one-hot", "One-hot encode text columns.", DATA)] = False
+    scale: Annotated[
+        str,
+        option(
+            names="scales", is_checked=True, help="Scaling of the features: {scales}.", panel=DATA
+        ),
+    ] = "standard"
+
+    def reading(self) -> dict[str, Any]:
+        """Return the arguments of the functions that read data."""
+        categories = "one-hot" if self.one_hot else "refuse"
+        return {**super().reading(), "categories": categories}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadOptions:
+    """How to load a model."""
+
+    n_features: Annotated[
+        int | None,
+        option(
+            "--features",
+            min=1,
+            metavar="N",
+            help="Number of features, for LIBSVM models.",
+            panel=DATA,
+        ),
+    ] = None
+    trusted: Annotated[
+        list[str] | None,
+        option("--trust", metavar="TYPE", help="Type to trust when loading (repeatable)."),
+    ] = None
+
+    def loading(self) -> dict[str, Any]:
+        """Return the arguments of the functions that load models."""
+        return {"trusted": tuple(self.trusted or ()), "n_features": self.n_features}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterOptions:
+    """Where to run."""
+
+    n_jobs: Jobs = None
+    dask: Annotated[
+        str | None,
+        option(
+            metavar="ADDRESS|local",
+            help="Run on the Dask cluster at this address, or on all cores of this machine; DATA "
+            "is a folder of Parquet, CSV or TSV files.",
+            panel=RUNNING,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetOptions:
+    """Prediction sets."""
+
+    confidence_level: Annotated[
+        list[float] | None,
+        option(
+            "--set",
+            metavar="LEVEL",
+            help="Also print a set of classes that contains the true one with this probability, "
+            "such as 0.9 (repeatable).",
+            panel=DECISIONS,
+        ),
+    ] = None
+    score: Annotated[
+        str | None,
+        option(
+            "--set-score",
+            names="set_scores",
+            is_checked=True,
+            sets="polytomy:PolytomyClassifier.predict_set",
+            help="Score of the sets: {set_scores}.",
+            panel=DECISIONS,
+        ),
+    ] = None
+    per_class: Annotated[
+        bool,
+        flag(
+            "--per-class",
+            "Reach the probability of --set in each class, not only on average.",
+            DECISIONS,
+        ),
+    ] = False
+
+
+def parse_column(text: str) -> str | int:
+    """Return the column that an option names: an integer is a position, other text a name."""
+    try:
+        return int(text)
+    except ValueError:
+        return text

@@ -1,0 +1,212 @@
+"""A solver, designs and a metric that are registered here work everywhere, unknown to `src`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.svm import SVC
+
+import polytomy as pt
+from command_line import call_main
+from onnx_sessions import run_model
+from polytomy.designs import DATA_DESIGNS, DESIGNS, Design, from_matrix, from_tree
+from polytomy.errors import ArgumentError
+from polytomy.metrics import METRICS, JudgedSamples, Metric, mean_over_samples
+from polytomy.scheme.short_forms import SHORT_FORMS
+from polytomy.solvers import METHODS, ONE_VS_ONE, Method
+
+X, Y = load_iris(return_X_y=True)
+
+
+def couple_softly(code: Any, decisions: Any) -> Any:
+    """Return the softmax of the votes."""
+    odds = np.exp(pt.decode(code, decisions, "voting"))
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
+def draw_softly(graph: Any, decisions: Any, code: Any) -> Any:
+    return graph.add("Softmax", decisions @ code.matrix.astype(float), axis=1)
+
+
+def skip_pairs(classes: Any, *, name: str = "skipping") -> Any:
+    """Return the cuts of the classes, and the first against the last."""
+    matrix = pt.designs.adjacent(classes).code.matrix
+    ends = np.zeros((1, matrix.shape[1]), dtype=int)
+    ends[0, 0], ends[0, -1] = -1, 1
+    return from_matrix(np.vstack([matrix, ends]), classes, name=name)
+
+
+def split_by_mean(X: Any, y: Any, *, name: str = "means") -> Any:
+    """Return the chain of the classes in the order of their means."""
+    labels = np.unique(y)
+    order = labels[np.argsort([np.mean(np.asarray(X)[y == label]) for label in labels])].tolist()
+    nested = order[-1]
+    for label in order[-2::-1]:
+        nested = [label, nested]
+    return from_tree(nested, name=name)
+
+
+def find_margins(judged: JudgedSamples) -> Any:
+    """Return how much more probable the true class is than the most probable other class."""
+    rows = np.arange(len(judged.truth))
+    others = judged.proba.copy()
+    others[rows, judged.truth] = 0.0
+    return judged.proba[rows, judged.truth] - others.max(axis=1)
+
+
+@pytest.fixture
+def registered() -> Iterator[None]:
+    pt.metrics.register(
+        Metric(
+            "mean_margin",
+            mean_over_samples(find_margins),
+            needs=("probabilities",),
+            larger_is_better=True,
+            range=(-1.0, 1.0),
+            losses=lambda judged: -find_margins(judged),
+        )
+    )
+    method = Method("softly", couple_softly, needs=ONE_VS_ONE, to_onnx=draw_softly)
+    pt.solvers.register(method)
+    pt.designs.register(Design("skipping", skip_pairs, "cuts and a pair", uses_order=True))
+    pt.designs.register(Design("mean-tree", split_by_mean, "a chain of means", needs_data=True))
+    yield
+    del METRICS["mean_margin"]
+    del METHODS["softly"], DESIGNS["skipping"], SHORT_FORMS["skipping"], DATA_DESIGNS["mean-tree"]
+
+
+@pytest.fixture
+def iris(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    rows = np.column_stack([X, Y])[np.random.default_rng(0).permutation(len(Y))]
+    lines = [",".join([*map(str, row[:-1]), f"k{int(row[-1])}"]) for row in rows]
+    Path("iris.csv").write_text("\n".join(["a,b,c,d,kind", *lines]) + "\n")
+    return "iris.csv"
+
+
+def check_saved(classifier: pt.PolytomyClassifier, path: Path) -> None:
+    pt.save(classifier, path)
+    loaded = pt.load(path)
+    np.testing.assert_array_equal(loaded.predict_proba(X), classifier.predict_proba(X))
+    assert loaded.get_params()["solver"] == classifier.solver
+    assert loaded.get_params()["scheme"] == classifier.scheme
+
+
+def test_a_solver_fits_predicts_and_is_saved(registered: None, tmp_path: Path) -> None:
+    classifier = pt.PolytomyClassifier(SVC(), solver="softly", random_state=0).fit(X, Y)
+    plain = pt.PolytomyClassifier(
+        SVC(), solver="softly", final_calibration=None, random_state=0
+    ).fit(X, Y)
+    expected = couple_softly(plain.scheme_.code, plain.composition_.bank.decisions(X))
+    np.testing.assert_allclose(plain.predict_proba(X), expected, atol=1e-12)
+    check_saved(classifier, tmp_path / "softly.polytomy")
+
+
+def test_a_solver_says_why_it_does_not_take_a_code(registered: None) -> None:
+    classifier = pt.PolytomyClassifier(SVC(), scheme="one-vs-rest", solver="softly")
+    words = r'solver="softly" needs a one-vs-one code; partition 0 has three classes'
+    with pytest.raises(ArgumentError, match=words):
+        classifier.fit(X, Y)
+
+
+def test_a_solver_is_exported(registered: None) -> None:
+    pytest.importorskip("onnx")
+    classifier = pt.PolytomyClassifier(SVC(), solver="softly", random_state=0).fit(X, Y)
+    found = run_model(pt.to_onnx(classifier, dtype="float64"), X)
+    np.testing.assert_allclose(found["probabilities"], classifier.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("scheme", ["skipping", "@skipping {0 1 2}", "mean-tree", "@mean-tree"])
+def test_a_design_fits_predicts_and_is_saved(registered: None, tmp_path: Path, scheme: str) -> None:
+    classifier = pt.PolytomyClassifier(SVC(), scheme=scheme, random_state=0).fit(X, Y)
+    assert classifier.score(X, Y) > 0.9
+    assert classifier.scheme_.n_partitions == (3 if "skipping" in scheme else 2)
+    check_saved(classifier, tmp_path / "design.polytomy")
+
+
+def test_designs_are_nodes_of_control_texts_and_hierarchies(registered: None) -> None:
+    scheme = pt.parse("top {a @skipping {b c d}}")
+    assert [node.code.n_partitions for node in scheme.nodes] == [1, 3]
+    nested = pt.designs.from_hierarchy({"x": ["a"], "y": ["b", "c", "d"]}, nodes="skipping")
+    assert [node.code.n_partitions for node in nested.nodes] == [1, 3]
+    # A text that others read does not use the name.
+    assert "@skipping" not in scheme.compact()
+
+
+def test_a_search_compares_them(registered: None) -> None:
+    candidates = [("one-vs-one", "softly"), "skipping", "mean-tree"]
+    search = pt.SchemeSearchCV(SVC(), candidates, random_state=0).fit(X, Y)
+    assert len(search.cv_results_["mean_test_score"]) == 3
+    assert search.predict_proba(X).shape == (150, 3)
+
+
+def test_trials_compare_them(registered: None, tmp_path: Path) -> None:
+    pairs = [("one-vs-one", "softly"), "skipping", "mean-tree"]
+    results = pt.trials.run("iris", schemes=pairs, repeats=1, seed=0, folder=tmp_path)
+    text = pt.trials.table_to_markdown(results.table("accuracy"))
+    assert all(name in text for name in ("softly", "skipping", "mean-tree"))
+
+
+def test_trials_measure_a_metric_and_report_it(registered: None, tmp_path: Path) -> None:
+    results = pt.trials.run(
+        "iris", schemes=["one-vs-one", ("tree", "greedy")], repeats=2, folder=tmp_path, report=True
+    )
+    table = results.table("mean_margin")
+    assert (table.measure.title, table.measure.best) == ("Mean margin", "largest")
+    assert [name for name, _ in table.rows] == ["one-vs-one", "one-vs-one"]  # one is calibrated
+    assert all(-1 <= cell.mean <= 1 for (cell,) in table.cells)
+    assert {each.measure for each in results.compare("mean_margin")} == {"mean_margin"}
+    assert r"\caption{Mean margin: mean" in pt.trials.table_to_latex(table)
+    assert "## Mean margin" in (tmp_path / "tables.md").read_text()
+    assert "mean_margin" in (tmp_path / "trials.csv").read_text().splitlines()[0]
+    assert "Mean margin" in (tmp_path / "report.html").read_text()
+    assert pt.trials.Results.read(tmp_path).table("mean_margin").cells == table.cells
+
+
+def test_a_search_is_decided_by_a_metric(registered: None) -> None:
+    search = pt.SchemeSearchCV(
+        SVC(), ["one-vs-one", "one-vs-rest"], scoring="mean_margin", random_state=0
+    ).fit(X, Y)
+    means = search.cv_results_["mean_mean_margin"]
+    np.testing.assert_array_equal(search.cv_results_["mean_test_score"], means)
+    assert search.best_score_ == means[search.best_index_]
+
+
+def test_the_command_line_evaluates_and_searches_by_a_metric(registered: None, iris: str) -> None:
+    line = ["--target", "kind", "--seed", "0"]
+    assert call_main(["train", iris, *line, "-o", "m.polytomy"]).code == 0
+    outcome = call_main(["evaluate", "m.polytomy", iris, "--json"])
+    model = pt.load("m.polytomy")
+    data = pt.datasets.read_data(iris, target="kind")
+    proba = model.predict_proba(data.X)
+    truth = np.searchsorted(model.classes_, data.y)
+    judged = JudgedSamples(truth, proba, np.ones(len(truth)), [], proba.argmax(axis=1))
+    assert json.loads(outcome.out)["mean_margin"] == pytest.approx(find_margins(judged).mean())
+    assert "mean margin" in call_main(["evaluate", "m.polytomy", iris]).out
+    options = ["-c", "one-vs-one", "-c", "tree", "--folds", "2", "--score", "mean_margin"]
+    outcome = call_main(["search", iris, *line, *options])
+    assert outcome.code == 0, outcome
+    assert "mean margin" in outcome.out
+
+
+def test_the_command_line_takes_them(registered: None, iris: str) -> None:
+    line = ["train", iris, "--target", "kind", "-o", "m.polytomy"]
+    assert call_main([*line, "--solver", "softly"]).code == 0
+    assert call_main(["predict", "m.polytomy", iris]).out.startswith("prediction")
+    assert call_main([*line, "--scheme", "skipping"]).code == 0
+    assert call_main([*line, "--scheme", "mean-tree"]).code == 0
+    outcome = call_main(["design", "skipping", "--labels", "a,b,c"])
+    assert outcome.out.startswith("skipping-00 0 / 1 2;"), outcome
+
+
+def test_a_name_that_is_taken_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"already a solver called 'price'"):
+        pt.solvers.register(Method("price", couple_softly))
+    with pytest.raises(ArgumentError, match=r"already a scheme called 'random-trees'"):
+        pt.designs.register(Design("random-trees", skip_pairs))

@@ -42,15 +42,6 @@ from polytomy.model.parameters import CLASSIFIER_CHECKS, training_source
 from polytomy.model.plan import TrainingPlan
 from polytomy.model.scheme_argument import Solver, resolve_solver, scheme_from
 
-__all__ = [
-    "StreamingMixin",
-    "calibrate_on_reservoir",
-    "is_calibrated",
-    "keep_calibration",
-    "learns_from_rows",
-    "why_no_partial_fit",
-]
-
 Floats = NDArray[np.float64]
 
 # Held-out rows needed to replace a calibration from before the stream.

@@ -274,9 +274,9 @@ def test_the_time_left_is_not_estimated_from_other_datasets(tmp_path):
         ({"seed": 5}, "seed was 0 and is now 5"),
         (
             {"schemes": ["tree"]},
-            "were run with other settings: pairs removed: one-vs-one, least-squares",
+            "were run with other settings: pairs removed: one-vs-one, auto",
         ),
-        ({"calibrated": True}, "pairs added: one-vs-one, least-squares + bias; tree"),
+        ({"calibrated": True}, "pairs added: one-vs-one, auto + bias; tree"),
         (
             {"estimator": GaussianNB(var_smoothing=0.5)},
             "estimator on one was gaussian-nb and is now",
@@ -315,14 +315,14 @@ def test_a_function_as_a_scheme_sees_only_the_training_samples(tmp_path):
     options = OPTIONS | {"schemes": [own_tree], "repeats": 1}
     results = run({"one": DATASETS["one"]}, **options, folder=tmp_path)
     assert seen == [42]  # the training samples, and no made-up data
-    assert results.pairs == [("own_tree", "least-squares")]
+    assert results.pairs == [("own_tree", "auto")]
 
 
 CALIBRATED = [
-    ("one-vs-one", "least-squares"),
-    ("one-vs-one", "least-squares + bias"),
-    ("tree", "least-squares"),
-    ("tree", "least-squares + bias"),
+    ("one-vs-one", "auto"),
+    ("one-vs-one", "auto + bias"),
+    ("tree", "auto"),
+    ("tree", "auto + bias"),
 ]
 SMALL = {"one": DATASETS["one"]}
 

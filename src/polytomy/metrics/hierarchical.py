@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,22 +26,6 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 
-class Hierarchy(Protocol):
-    """The part of a scheme that says which classes are below which nodes."""
-
-    @property
-    def classes(self) -> Sequence[Any]:
-        """The labels."""
-
-    @property
-    def branch_starts(self) -> Sequence[Sequence[int]]:
-        """For each node, the first class of each branch, then the end of the last branch."""
-
-    @property
-    def node_names(self) -> Sequence[str]:
-        """A different name for each node."""
-
-
 class HierarchicalScore(NamedTuple):
     """Hierarchical precision, recall and F score, from 0 to 1."""
 
@@ -53,7 +37,7 @@ class HierarchicalScore(NamedTuple):
 def hierarchical_score(
     y: ArrayLike,
     predicted: ArrayLike,
-    hierarchy: Hierarchy,
+    hierarchy: Any,
     *,
     sample_weight: ArrayLike | None = None,
 ) -> HierarchicalScore:
@@ -121,7 +105,7 @@ class NodeScores(NamedTuple):
 def node_scores(
     y: ArrayLike,
     proba: ArrayLike,
-    hierarchy: Hierarchy,
+    hierarchy: Any,
     *,
     classes: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
@@ -189,7 +173,7 @@ def _share(part: Floats, whole: Floats) -> Floats:
 _Ancestors = dict[Hashable, frozenset[int]]
 
 
-def _list_ancestors(hierarchy: Hierarchy) -> tuple[_Ancestors, _Ancestors]:
+def _list_ancestors(hierarchy: Any) -> tuple[_Ancestors, _Ancestors]:
     """Return, for each class and each node, itself and the nodes above it, without the root."""
     above: list[list[int]] = [[~index] for index in range(len(hierarchy.classes))]
     of_nodes: _Ancestors = {}

@@ -87,11 +87,11 @@ def _draw_row(row: ScoreRow, scale: Scale, y: float) -> list[Markup]:
     low, high = _drawn_ends(scale, ours)
     x, above = scale(ours.mean), y + shift
     caps = "".join(f"M{end:.1f} {above - 3:.1f}v6" for end in (low, high))
-    bar = tag("path", d=f"M{low:.1f} {above:.1f}H{high:.1f}{caps}") if high > low else None
+    bar = tag("path", d=f"M{low:.1f} {above:.1f}H{high:.1f}{caps}")
     dot = tag("circle", cx=x, cy=above, r=3.6)
     ring = tag("circle", cx=x, cy=above, r=6.4, class_="ring") if ours.is_best else None
     hint = f"{row.name.text}: {format_cell(ours)}{', best' if ours.is_best else ''}"
-    drawn.append(draw_mark(hint, f"ours {row.name.colour}", bar, dot, ring))
+    drawn.append(draw_mark(hint, f"ours {row.name.colour}", bar if high > low else None, dot, ring))
     return drawn
 
 

@@ -11,7 +11,7 @@ from sklearn.model_selection import ParameterGrid
 
 from polytomy.errors import Argument, ArgumentError, DataError, PolytomyError, SchemeError
 from polytomy.learners.specification import check_parameter_values, print_value, suggest_parameter
-from polytomy.model.scheme_argument import SchemeArgument, Solver, gives_probabilities
+from polytomy.model.scheme_argument import AUTO, SchemeArgument, Solver, gives_probabilities
 from polytomy.scheme import Scheme
 
 __all__ = [
@@ -21,6 +21,8 @@ __all__ = [
     "describe_params",
     "expand_candidates",
     "set_grid_params",
+    "short_name",
+    "split_solver",
 ]
 
 # Designs that would train on more than this many times the samples, over all their binaries, are
@@ -44,7 +46,7 @@ class Candidate(NamedTuple):
 
     name: str
     scheme: SchemeArgument
-    solver: Solver = "least-squares"
+    solver: Solver = AUTO
     params: Mapping[str, Any] | None = None
     estimator: Any = None
     scheme_name: str = ""
@@ -65,7 +67,7 @@ class Candidate(NamedTuple):
 
 
 def default_candidates(
-    n_classes: int, solver: Solver = "least-squares", *, has_order: bool = False
+    n_classes: int, solver: Solver = AUTO, *, has_order: bool = False
 ) -> list[Candidate]:
     """Return the designs that suit a number of classes, all with one solver.
 
@@ -85,7 +87,7 @@ def default_candidates(
 
 
 def candidates_from(
-    argument: Any, n_classes: int, solver: Solver = "least-squares", *, has_order: bool = False
+    argument: Any, n_classes: int, solver: Solver = AUTO, *, has_order: bool = False
 ) -> list[Candidate]:
     """Return the candidates that the parameter ``candidates`` describes.
 
@@ -136,18 +138,22 @@ def candidates_from(
 def _make_candidate(item: Any, solver: Solver, name: str | None = None) -> Candidate:
     if isinstance(item, Candidate):
         return item
-    is_pair = isinstance(item, tuple) and len(item) == 2 and _is_solver(item[1])
-    scheme, own_solver = item if is_pair else (item, solver)
+    scheme, own_solver = split_solver(item)
     if name is None:
-        name = _name_of(scheme) + (f", {_name_of(own_solver)}" if is_pair else "")
-    return Candidate(name, scheme, own_solver)
+        name = short_name(scheme) + (f", {short_name(own_solver)}" if own_solver else "")
+    return Candidate(name, scheme, own_solver or solver)
 
 
-def _is_solver(value: Any) -> bool:
-    return isinstance(value, str) or callable(value)
+def split_solver(item: Any) -> tuple[SchemeArgument, Solver | None]:
+    """Return a scheme and its own solver, if the item is a pair of both."""
+    is_pair = isinstance(item, tuple) and len(item) == 2
+    if is_pair and (isinstance(item[1], str) or callable(item[1])):
+        return item[0], item[1]
+    return item, None
 
 
-def _name_of(value: Any) -> str:
+def short_name(value: Any) -> str:
+    """Return a name for a scheme or a solver."""
     text = value if isinstance(value, str) else getattr(value, "__name__", None) or repr(value)
     text = " ".join(text.split())
     return text if len(text) <= 40 else f"{text[:39]}…"

@@ -1,4 +1,4 @@
-"""A dataset for trials: samples, and classes in their order."""
+"""Datasets for trials: from a folder, bundled with scikit-learn, from openml.org, or as arrays."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,7 +39,6 @@ __all__ = [
     "fetch_dataset",
     "load_datasets",
     "names_in_folder",
-    "path_in_folder",
 ]
 
 
@@ -102,18 +101,14 @@ class Dataset:
             raise DataError(f"dataset {name}: ", *error.args) from None
         places = {label: place for place, label in enumerate(labels_found)}
         ordering = np.array([places[label] for label in classes])
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "X", X)
-        object.__setattr__(self, "y", labels)
-        object.__setattr__(self, "classes", tuple(found[ordering].tolist()))
-        object.__setattr__(self, "class_indices", np.argsort(ordering)[indices.ravel()])
-        has_order = order is not None or has_natural_order(labels_found)
-        object.__setattr__(self, "has_order", has_order)
-
-    @property
-    def codes(self) -> NDArray[np.intp]:
-        """Same as `class_indices`; the name it had in polytomy 0.1."""
-        return self.class_indices
+        vars(self).update(
+            name=name,
+            X=X,
+            y=labels,
+            classes=tuple(found[ordering].tolist()),
+            class_indices=np.argsort(ordering)[indices.ravel()],
+            has_order=order is not None or has_natural_order(labels_found),
+        )
 
     @property
     def counts(self) -> list[int]:
@@ -169,21 +164,21 @@ def compute_checksum(X: Any) -> str:
     return hashlib.sha256(rows.tobytes()).hexdigest()[:16]
 
 
-# -- Datasets for trials: from a folder, bundled with scikit-learn, or passed as arrays --
-
-
 BUNDLED = ("digits", "wine", "iris", "breast-cancer")
 """Names of the datasets that come with scikit-learn."""
 
 # In order of preference when a name has several files; new files are written with the first.
-_TEXT_ENDINGS = (".csv", ".tsv", ".svmlight", *FORMATS["tsv"][1:], *FORMATS["svmlight"])
+_TEXT_ENDINGS = (".csv", ".tsv", ".svmlight", *FORMATS["tsv"].endings, *FORMATS["svmlight"].endings)
 _ENDINGS = (
     *dict.fromkeys(f"{ending}{zipped}" for ending in _TEXT_ENDINGS for zipped in (".gz", "")),
-    *FORMATS["parquet"],
-    *FORMATS["npz"],
-    *FORMATS["lvq"],
+    *FORMATS["parquet"].endings,
+    *FORMATS["npz"].endings,
+    *FORMATS["lvq"].endings,
 )
 _ORDER_FILE = "class_order.json"
+
+_Samples = tuple[Any, Any, Sequence[Any] | None]
+"""X, y, and the order of the classes if it is known."""
 
 
 def load_datasets(
@@ -211,177 +206,59 @@ def load_datasets(
     >>> load_datasets(["iris", "wine"])
     [<Dataset iris: 150 × 4, 3 classes>, <Dataset wine: 178 × 13, 3 classes>]
     """
-    order_of = _Orders(class_order)
     if paper and datasets is not None:
         raise ArgumentError(
             "Use either ", Argument("datasets"), " or ", Argument("paper", True), ", not both."
         )
-    if isinstance(datasets, Mapping):
-        loaded = [
-            Dataset(str(name), *_pair(name, pair), order_of.find(str(name)))
-            for name, pair in datasets.items()
-        ]
-        order_of.check_names(loaded)
-        return loaded
+    if paper and folder is None:
+        raise ArgumentError(
+            Argument("paper", True),
+            " needs the folder of the datasets. Set ",
+            Argument("data"),
+            ".",
+        )
     names = [datasets] if isinstance(datasets, str) else datasets
     names = None if names is None else list(dict.fromkeys(names))
     if names is not None and not names:
         raise ArgumentError(Argument("datasets"), " is empty. Name at least one dataset.")
-    if folder is None:
-        if paper:
-            raise ArgumentError(
-                Argument("paper", True), " needs the folder of the datasets. Set ",
-                Argument("data"), ".",
-            )  # fmt: skip
-        loaded = [_bundled(name, order_of) for name in (BUNDLED if names is None else names)]
-        order_of.check_names(loaded)
-        return loaded
-    home = Path(folder)
-    there = names_in_folder(home)
-    order_of.add(_orders(home))
-    if names is not None:
-        loaded = [_read_dataset(home, name, there, order_of) for name in names]
+    files = {} if folder is None else _find_files(Path(folder))
+    orders = {} if folder is None else _read_orders(Path(folder))
+
+    def load(name: str) -> Dataset:
+        if isinstance(datasets, Mapping):
+            X, y, order = _take_pair(name, datasets[name])
+        elif folder is None:
+            X, y, order = _load_bundled(name)
+        else:
+            X, y, order = _read_file(Path(folder), files, name, orders.get(name))
+        if isinstance(class_order, Mapping):
+            order = class_order.get(name, order)
+        elif class_order is not None:
+            order = class_order
+        return Dataset(str(name), X, y, order)
+
+    if names is None and folder is not None:
+        loaded = _read_all(Path(folder), files, load, paper=paper)
     else:
-        loaded = _read_all(home, there, order_of, paper=paper)
-    order_of.check_names(loaded)
+        loaded = [load(name) for name in names or BUNDLED]
+    for name in class_order if isinstance(class_order, Mapping) else ():
+        if name not in (known := [each.name for each in loaded]):
+            raise ArgumentError(
+                Argument("class_order"),
+                f" has {name!r}, which is not one of the datasets {', '.join(known)}.",
+            )
     return loaded
 
 
-class _Orders:
-    """The orders of classes that were passed, and those of a folder."""
-
-    def __init__(self, given: Mapping[str, Sequence[Any]] | Sequence[Any] | None) -> None:
-        self._by_name = dict(given) if isinstance(given, Mapping) else {}
-        self._for_all = None if isinstance(given, Mapping) else given
-        self._of_folder: Mapping[str, Sequence[Any]] = {}
-
-    def add(self, of_folder: Mapping[str, Sequence[Any]]) -> None:
-        self._of_folder = of_folder
-
-    def find(self, name: str) -> Sequence[Any] | None:
-        """Return the order of a dataset's classes; None if there is none."""
-        if self._for_all is not None:
-            return self._for_all
-        return self._by_name.get(name, self._of_folder.get(name))
-
-    def check_names(self, loaded: Sequence[Dataset]) -> None:
-        """Raise ArgumentError if an order was passed for a dataset that is not loaded."""
-        names = [each.name for each in loaded]
-        for name in self._by_name:
-            if name not in names:
-                raise ArgumentError(
-                    Argument("class_order"),
-                    f" has {name!r}, which is not one of the datasets {', '.join(names)}.",
-                )
-
-
-def _read_all(home: Path, there: Sequence[str], order_of: _Orders, *, paper: bool) -> list[Dataset]:
-    """Read all datasets of a folder that can be used, and warn about all other files."""
-    skipped: dict[str, Sequence[Any]] = {}
-    if not paper:
-        skipped |= {file: [why] for file, why in _files_without_dataset(home, there).items()}
-    wanted = [name for name in (*CATALOGUE, *there) if name in there]
-    loaded = []
-    for name in dict.fromkeys(wanted):
-        if paper and name not in CATALOGUE:
-            skipped[path_in_folder(home, name).name] = ["not a dataset of the paper"]
-            continue
-        try:
-            loaded.append(_read_dataset(home, name, there, order_of))
-        except PolytomyError as error:
-            skipped[path_in_folder(home, name).name] = error.args
-    reasons: list[Any] = []
-    for file, parts in skipped.items():
-        reasons += ["; " if reasons else "", f"{file} (", *parts, ")"]
-    if not loaded:
-        raise DataError(f"{home} has no dataset that can be used: ", *reasons, ".")
-    if skipped:
-        warn_caller(PolytomyWarning(f"Skipped in {home}: ", *reasons, "."), PolytomyWarning)
-    return loaded
-
-
-def _files_without_dataset(home: Path, there: Sequence[str]) -> dict[str, str]:
-    """Return the files of a folder that are not read, and why."""
-    used = {path_in_folder(home, name).name: name for name in there}
-    reasons = {}
-    for path in sorted(home.iterdir()):
-        if not path.is_file() or path.name.startswith(".") or path.name == _ORDER_FILE:
-            continue
-        if path.name not in used:
-            same = [file for file, name in used.items() if path.name.startswith(f"{name}.")]
-            is_data = path.name.endswith(_ENDINGS)
-            reasons[path.name] = f"{same[0]} is used" if is_data and same else "not a data file"
-    return reasons
-
-
-def names_in_folder(folder: str | os.PathLike[str]) -> list[str]:
-    """Return the names of the datasets in a folder, sorted."""
-    home = Path(folder)
-    found = {
-        path.name.removesuffix(ending)
-        for path in home.iterdir()
-        for ending in _ENDINGS
-        if path.name.endswith(ending) and not path.name.startswith(".") and path.is_file()
-    }
-    if not found:
-        raise DataError(
-            f"{home} has no datasets. Save them there as NAME.csv.gz, with the label last."
-        )
-    return sorted(found)
-
-
-def path_in_folder(folder: Path, name: str) -> Path:
-    """Return the file of a dataset; the gzipped one if there are two, or none yet."""
-    for ending in _ENDINGS:
-        if (folder / f"{name}{ending}").is_file():
-            return folder / f"{name}{ending}"
-    return folder / f"{name}{_ENDINGS[0]}"
-
-
-def _read_dataset(folder: Path, name: str, there: Sequence[str], order_of: _Orders) -> Dataset:
-    if name not in there:
-        hint = f" Try `polytomy datasets get {name}`." if name in CATALOGUE else ""
-        hint = hint or did_you_mean(name, there)
-        raise ArgumentError(f"{folder} has no dataset {name!r}; it has {', '.join(there)}.{hint}")
-    path = path_in_folder(folder, name)
-    data = read_data(path)
-    if data.y is None:
-        raise DataError(f"{path} has no labels. Put them in the last column.")
-    order = order_of.find(name)
-    if order is None and name in CATALOGUE:
-        order = _known_order(data.y, CATALOGUE[name].classes)
-    return Dataset(name, data.X, data.y, order)
-
-
-def _known_order(labels: NDArray[Any], order: Sequence[str]) -> Sequence[str] | None:
-    """Return the order of a known dataset if these are its labels."""
-    wanted = sorted(text.casefold() for text in order)
-    found = sorted(str(label).casefold() for label in np.unique(labels).tolist())
-    return order if found == wanted else None
-
-
-def _orders(folder: Path) -> dict[str, list[str]]:
-    path = folder / _ORDER_FILE
-    if not path.is_file():
-        return {}
-    try:
-        orders = json.loads(path.read_text(encoding="utf-8"))
-        return {name: [*map(str, labels)] for name, labels in orders.items() if name[0] != "_"}
-    except (ValueError, TypeError, AttributeError, IndexError):
-        raise DataError(
-            f"{path} is invalid. It must be a JSON object from dataset names to lists of classes."
-        ) from None
-
-
-def _pair(name: str, pair: Any) -> tuple[Any, Any]:
+def _take_pair(name: str, pair: Any) -> _Samples:
     try:
         X, y = pair
     except (TypeError, ValueError):
         raise ArgumentError(Argument("datasets"), f"[{name!r}] must be a pair (X, y).") from None
-    return X, y
+    return X, y, None
 
 
-def _bundled(name: str, order_of: _Orders) -> Dataset:
+def _load_bundled(name: str) -> _Samples:
     from sklearn import datasets
 
     if name not in BUNDLED:
@@ -392,11 +269,94 @@ def _bundled(name: str, order_of: _Orders) -> Dataset:
     loaded = getattr(datasets, f"load_{name.replace('-', '_')}")()
     names = [str(each) for each in loaded.target_names]
     labels = loaded.target if name == "digits" else np.array(names)[loaded.target]
-    order = order_of.find(name)
-    return Dataset(name, loaded.data, labels, names if order is None else order)
+    return loaded.data, labels, names
 
 
-# -- Download the datasets of the experiments from openml.org, and check copies on disk --
+def _read_file(
+    folder: Path, files: Mapping[str, Path], name: str, order: Sequence[str] | None
+) -> _Samples:
+    if name not in files:
+        hint = f" Try `polytomy datasets get {name}`." if name in CATALOGUE else ""
+        hint = hint or did_you_mean(name, files)
+        raise ArgumentError(
+            f"{folder} has no dataset {name!r}; it has {', '.join(sorted(files))}.{hint}"
+        )
+    data = read_data(files[name])
+    if data.y is None:
+        raise DataError(f"{files[name]} has no labels. Put them in the last column.")
+    if order is None and name in CATALOGUE:
+        published = CATALOGUE[name].classes
+        labels = {str(label).casefold() for label in np.unique(data.y).tolist()}
+        order = published if labels == {text.casefold() for text in published} else None
+    return data.X, data.y, order
+
+
+def _read_all(
+    folder: Path, files: Mapping[str, Path], load: Callable[[str], Dataset], *, paper: bool
+) -> list[Dataset]:
+    """Load all datasets of a folder that can be used, and warn about all other files."""
+    skipped: dict[str, Sequence[Any]] = {}
+    for path in sorted(folder.iterdir()):
+        is_hidden = path.name.startswith(".") or path.name == _ORDER_FILE or not path.is_file()
+        if not (paper or is_hidden or path in files.values()):
+            other = files.get(_dataset_name(path))
+            skipped[path.name] = [f"{other.name} is used" if other else "not a data file"]
+    loaded = []
+    for name in dict.fromkeys(name for name in (*CATALOGUE, *sorted(files)) if name in files):
+        if paper and name not in CATALOGUE:
+            skipped[files[name].name] = ["not a dataset of the paper"]
+            continue
+        try:
+            loaded.append(load(name))
+        except PolytomyError as error:
+            skipped[files[name].name] = error.args
+    reasons: list[Any] = []
+    for file, parts in skipped.items():
+        reasons += ["; " if reasons else "", f"{file} (", *parts, ")"]
+    if not loaded:
+        raise DataError(f"{folder} has no dataset that can be used: ", *reasons, ".")
+    if skipped:
+        warn_caller(PolytomyWarning(f"Skipped in {folder}: ", *reasons, "."), PolytomyWarning)
+    return loaded
+
+
+def _dataset_name(path: Path) -> str:
+    """Return the name of the dataset in a data file; empty for other files."""
+    endings = (ending for ending in _ENDINGS if path.name.endswith(ending))
+    return path.name.removesuffix(next(endings, path.name))
+
+
+def _find_files(folder: Path) -> dict[str, Path]:
+    """Return the file of each dataset in a folder, by name."""
+    paths = [path for path in folder.iterdir() if path.is_file() and path.name[0] != "."]
+    found: dict[str, Path] = {}
+    for ending in _ENDINGS:
+        for path in paths:
+            if path.name.endswith(ending):
+                found.setdefault(path.name.removesuffix(ending), path)
+    if not found:
+        raise DataError(
+            f"{folder} has no datasets. Save them there as NAME.csv.gz, with the label last."
+        )
+    return found
+
+
+def names_in_folder(folder: str | os.PathLike[str]) -> list[str]:
+    """Return the names of the datasets in a folder, sorted."""
+    return sorted(_find_files(Path(folder)))
+
+
+def _read_orders(folder: Path) -> dict[str, list[str]]:
+    path = folder / _ORDER_FILE
+    if not path.is_file():
+        return {}
+    try:
+        orders = json.loads(path.read_text(encoding="utf-8"))
+        return {name: [*map(str, labels)] for name, labels in orders.items() if name[0] != "_"}
+    except (ValueError, TypeError, AttributeError, IndexError):
+        raise DataError(
+            f"{path} is invalid. It must be a JSON object from dataset names to lists of classes."
+        ) from None
 
 
 class DatasetCheck(NamedTuple):
@@ -471,7 +431,8 @@ def fetch_dataset(
             f"{', '.join(CATALOGUE)}."
         )
     known, home = CATALOGUE[name], Path(folder)
-    path = path_in_folder(home, name)
+    paths = [home / f"{name}{ending}" for ending in _ENDINGS]
+    path = next((path for path in paths if path.is_file()), paths[0])
     way_out = f"If you have a copy, save it as {path}: one row per sample, the label last."
     if path.is_file():
         check = check_dataset(load_datasets([name], home)[0], known)

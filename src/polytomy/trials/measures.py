@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
@@ -25,7 +24,6 @@ class Measure(NamedTuple):
     counts_calibration : whether a final calibration adds to the value, so that methods with one
         do not share it
     short_title : heading of a narrow column
-    range : the smallest and the largest possible value
     is_time : whether it is a time, which depends on the machine
     """
 
@@ -35,7 +33,6 @@ class Measure(NamedTuple):
     of_scheme: bool = False
     counts_calibration: bool = False
     short_title: str = ""
-    range: tuple[float, float] = (0.0, math.inf)
     is_time: bool = False
 
 
@@ -70,9 +67,7 @@ _COSTS = {
 
 def _measure_of(metric: Metric) -> Measure:
     best: Literal["largest", "smallest"] = "largest" if metric.larger_is_better else "smallest"
-    return Measure(
-        metric.name, metric.heading, best, short_title=metric.short_title, range=metric.range
-    )
+    return Measure(metric.name, metric.heading, best, short_title=metric.short_title)
 
 
 class _Measures(Mapping[str, Measure]):

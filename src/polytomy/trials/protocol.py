@@ -1,11 +1,11 @@
-"""Pairs to compare: a configuration (scheme) and a method (solver)."""
+"""What trials compare, pairs of a scheme and a solver, and how: splits, seeds and classifiers."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,19 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from polytomy.classifier import PolytomyClassifier
 from polytomy.designs import SCHEME_NAMES
 from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
 from polytomy.learners.specification import estimator_from, specification_of
-from polytomy.model.scheme_argument import SchemeArgument, Solver, gives_probabilities, scheme_from
+from polytomy.model.scheme_argument import (
+    AUTO,
+    SchemeArgument,
+    Solver,
+    gives_probabilities,
+    scheme_from,
+)
 from polytomy.scheme import Scheme, SchemeEnsemble
-from polytomy.selection.candidates import candidates_from
+from polytomy.selection.candidates import short_name, split_solver
 from polytomy.solvers.solving import find_method
 from polytomy.trials.catalogue import CATALOGUE, DEFAULT_ESTIMATOR
 from polytomy.trials.datasets import Dataset
@@ -28,12 +35,21 @@ __all__ = [
     "PAPER_PAIRS",
     "Pair",
     "Protocol",
+    "ProtocolOptions",
     "Split",
     "describe_estimator",
     "pairs_from",
     "split_classes",
     "standardise",
 ]
+
+# As in LIBSVM's probabilities: a sigmoid from five folds.
+CALIBRATION = "auto"
+FOLDS = 5
+_LARGEST_SEED = 2**31
+_NO_LIMIT = 10**9
+# Designs for which the decoder is better than the bias.
+_DECODED = ("adjacent", "ordered-adjacent", "orthogonal", "random", "random-ternary")
 
 
 class Pair(NamedTuple):
@@ -88,10 +104,6 @@ class Pair(NamedTuple):
         return self._replace(method=f"{self.method} + {final}", final_calibration=final)
 
 
-# Designs for which the decoder is better than the bias.
-_DECODED = ("adjacent", "ordered-adjacent", "orthogonal", "random", "random-ternary")
-
-
 PAPER_PAIRS = tuple(
     Pair(scheme, solver, scheme, solver)
     for scheme, solver in (
@@ -122,8 +134,9 @@ def pairs_from(
         Each is any value that PolytomyClassifier accepts for ``scheme``, or a tuple of a scheme
         and a solver. By default the six schemes of Mills's experiments.
     solvers : list of solvers, optional
-        Combined with every scheme that has no solver of its own; "least-squares" by default.
-        Without schemes and solvers, the pairs are those of Mills's experiments.
+        Combined with every scheme that has no solver of its own; by default that of
+        PolytomyClassifier, "auto". Without schemes and solvers, the pairs are those of Mills's
+        experiments.
     calibrated : bool, default=False
         Whether each pair whose solver gives probabilities is followed by the same pair with a final
         calibration; see `Pair.calibrated`.
@@ -133,14 +146,14 @@ def pairs_from(
     >>> [pair.name for pair in pairs_from(["adjacent", ("tree", "greedy")], ["divergence"])]
     ['adjacent, divergence', 'tree, greedy']
     >>> [pair.name for pair in pairs_from(["adjacent", "tree"], calibrated=True)][1::2]
-    ['adjacent, least-squares + decoder', 'tree, least-squares + bias']
+    ['adjacent, auto + decoder', 'tree, auto + bias']
     >>> len(pairs_from())
     8
     """
     if schemes is None and solvers is None:
         return _with_calibrated(PAPER_PAIRS) if calibrated else list(PAPER_PAIRS)
     methods = [solvers] if isinstance(solvers, str) or callable(solvers) else solvers
-    wanted: list[Solver] = ["least-squares"] if methods is None else list(methods)
+    wanted: list[Solver] = [PolytomyClassifier().solver] if methods is None else list(methods)
     if schemes is None:
         schemes = list(dict.fromkeys(pair.configuration for pair in PAPER_PAIRS))
     elif isinstance(schemes, str | Scheme | SchemeEnsemble):
@@ -148,9 +161,9 @@ def pairs_from(
     found = []
     for name, scheme, own in _named_schemes(schemes):
         for solver in wanted if own is None else [own]:
-            if not callable(solver):
+            if not callable(solver) and solver != AUTO:
                 find_method(solver)
-            found.append(Pair(name, _solver_name(solver), scheme, solver))
+            found.append(Pair(name, short_name(solver), scheme, solver))
         _check_scheme(scheme)
     if not found:
         raise ArgumentError(
@@ -159,45 +172,37 @@ def pairs_from(
         )  # fmt: skip
     if calibrated:
         found = _with_calibrated(found)
-    names = [(pair.configuration, pair.method) for pair in found]
-    for pair in found:
-        if names.count((pair.configuration, pair.method)) > 1:
-            raise ArgumentError(
-                f"Two pairs are named {pair.name!r}.",
-                PythonOnly(" Pass a dict to give each scheme its own name."),
-            )
-        same = [each for each in found if each.configuration == pair.configuration]
-        if not all(_is_same_scheme(each.scheme, pair.scheme) for each in same):
-            raise ArgumentError(
-                f"Two schemes are named {pair.configuration!r}.",
-                PythonOnly(" Pass a dict to give each scheme its own name."),
-            )
+    _check_names(found)
     return found
+
+
+def _check_names(pairs: Sequence[Pair]) -> None:
+    """Raise ArgumentError if two pairs, or two different schemes, have the same name."""
+    schemes: dict[str, SchemeArgument] = {}
+    names = [pair.name for pair in pairs]
+    for pair in pairs:
+        known = schemes.setdefault(pair.configuration, pair.scheme)
+        is_same = known is pair.scheme or (isinstance(known, str) and known == pair.scheme)
+        if names.count(pair.name) > 1 or not is_same:
+            what = f"pairs are named {pair.name!r}"
+            what = what if is_same else f"schemes are named {pair.configuration!r}"
+            raise ArgumentError(
+                f"Two {what}.", PythonOnly(" Pass a dict to give each scheme its own name.")
+            )
 
 
 def _with_calibrated(pairs: Iterable[Pair]) -> list[Pair]:
     return [each for pair in pairs for each in (pair, pair.calibrated()) if each is not None]
 
 
-def _is_same_scheme(one: SchemeArgument, other: SchemeArgument) -> bool:
-    return one is other or (isinstance(one, str) and isinstance(other, str) and one == other)
-
-
 def _named_schemes(schemes: Any) -> list[tuple[str, SchemeArgument, Solver | None]]:
     """Return the name, the scheme and the scheme's own solver, if any, of each item."""
-    if isinstance(schemes, Mapping):
-        items: list[tuple[str | None, Any]] = [(str(key), item) for key, item in schemes.items()]
-    elif isinstance(schemes, Iterable):
-        items = [(None, item) for item in schemes]
-    else:
+    if not isinstance(schemes, Iterable):
         raise ArgumentError(Argument("schemes", schemes), " must be a list or a dict of schemes.")
-    found: list[tuple[str, SchemeArgument, Solver | None]] = []
-    for name, item in items:
-        is_pair = isinstance(item, tuple) and len(item) == 2
-        is_pair = is_pair and (isinstance(item[1], str) or callable(item[1]))
-        scheme, own = item if is_pair else (item, None)
-        found.append((name or candidates_from([scheme], 2)[0].name, scheme, own))
-    return found
+    if isinstance(schemes, Mapping):
+        return [(str(name), *split_solver(item)) for name, item in schemes.items()]
+    found = map(split_solver, schemes)
+    return [(short_name(scheme), scheme, solver) for scheme, solver in found]
 
 
 def _check_scheme(scheme: SchemeArgument) -> None:
@@ -221,18 +226,15 @@ def _describe_function(function: Callable[..., Any]) -> str:
     return f"{named.__module__}.{named.__qualname__}"
 
 
-def _solver_name(solver: Solver) -> str:
-    return solver if isinstance(solver, str) else getattr(solver, "__name__", repr(solver))
+class ProtocolOptions(TypedDict, total=False):
+    """Arguments of `run` that make a Protocol."""
 
-
-# -- How trials are run: splits, seeds and binary classifiers --
-
-
-# As in LIBSVM's probabilities: a sigmoid from five folds.
-CALIBRATION = "auto"
-FOLDS = 5
-_LARGEST_SEED = 2**31
-_NO_LIMIT = 10**9
+    schemes: Any
+    solvers: Iterable[Solver] | str | None
+    calibrated: bool | None
+    estimator: Any
+    test: float
+    seed: int
 
 
 class Split(NamedTuple):

@@ -1,4 +1,4 @@
-"""Progress of a run, and how it is shown."""
+"""Run the trials that are not finished yet, show progress, and save each as soon as it is done."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -23,12 +23,34 @@ from polytomy.model.scheme_argument import Solver
 from polytomy.trials.datasets import Dataset, load_datasets
 from polytomy.trials.measures import MAIN_MEASURES
 from polytomy.trials.measuring import measure_trial
-from polytomy.trials.protocol import Pair, Protocol, describe_estimator, pairs_from, standardise
-from polytomy.trials.results import Results, format_cell
+from polytomy.trials.protocol import (
+    Protocol,
+    ProtocolOptions,
+    describe_estimator,
+    pairs_from,
+    standardise,
+)
+from polytomy.trials.results import Results
 from polytomy.trials.store import Store, lock_tables, read_manifest
-from polytomy.trials.tables import write_tables
+from polytomy.trials.tables import table_to_text, write_tables
 
 __all__ = ["Progress", "run", "show_progress"]
+
+
+# Seconds between checks for trials finished by other runs.
+_POLL_SECONDS = 0.5
+# Enough samples to trigger everything that is compiled at first use.
+_WARM_UP_SAMPLES = 1200
+# Variables that set the number of threads, which times depend on.
+_THREAD_VARIABLES = (
+    "NUMBA_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+)
+# Labels shown in a warning.
+_MOST_NAMED = 5
+_PACKAGES = ("polytomy", "numpy", "scipy", "scikit-learn", "numba", "joblib")
 
 
 class Progress(NamedTuple):
@@ -84,49 +106,23 @@ def _print_line(progress: Progress) -> None:
 def _live_table(progress: Progress) -> Any:
     from rich.console import Group
     from rich.progress_bar import ProgressBar
-    from rich.table import Table
     from rich.text import Text
 
     left = _format_seconds(progress.seconds_left)
     at = f"{progress.dataset}, trial {progress.repeat + 1}: {progress.stage}"
-    # A small terminal cuts off the right and the bottom, so the progress comes first.
-    head = Table.grid()
     status = f"{progress.n_done}/{progress.n_trials}  {left and f'{left} left  '}{at}"
-    head.add_row(Text(status, no_wrap=True, overflow="ellipsis"))
-    head.add_row(ProgressBar(total=progress.n_trials, completed=progress.n_done, width=40))
-    results = _results_so_far(progress)
-    return head if results is None else Group(head, _scores_table(results))
-
-
-def _scores_table(results: Results) -> Any:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    found = results.table(MAIN_MEASURES[0])
-    # Text, because rich reads [brackets] in plain strings as markup.
-    table = Table("configuration", "method", title=found.measure.title, box=SIMPLE_HEAD)
-    for dataset in found.datasets:
-        table.add_column(Text(dataset), justify="right")
-    for name, cells in zip(found.rows, found.cells, strict=True):
-        texts = [
-            Text(
-                "" if cell is None else format_cell(cell, "±"),
-                "bold" if cell and cell.is_best else "",
-            )
-            for cell in cells
-        ]
-        table.add_row(*map(Text, name), *texts)
-    return table
-
-
-def _results_so_far(progress: Progress) -> Results | None:
-    if not progress.records:
-        return None
-    cells = progress.records[0]["cells"]
-    names = dict.fromkeys(record["dataset"] for record in progress.records)
-    pairs = [(cell["configuration"], cell["method"]) for cell in cells]
-    return Results(progress.records, pairs, list(names))
+    # A small terminal cuts off the right and the bottom, so the progress comes first.
+    parts: list[Any] = [Text(status, no_wrap=True, overflow="ellipsis")]
+    parts += [ProgressBar(total=progress.n_trials, completed=progress.n_done, width=40)]
+    if progress.records:
+        cells = progress.records[0]["cells"]
+        names = dict.fromkeys(record["dataset"] for record in progress.records)
+        pairs = [(cell["configuration"], cell["method"]) for cell in cells]
+        table = Results(progress.records, pairs, list(names)).table(MAIN_MEASURES[0])
+        scores = f"\n{table.measure.title}\n{table_to_text(table)}"
+        parts += [Text(scores, no_wrap=True, overflow="ellipsis")]
+        parts[-1].highlight_regex(r"\S+(?=\*)", "bold")
+    return Group(*parts)
 
 
 def _format_seconds(seconds: float | None) -> str:
@@ -138,43 +134,19 @@ def _format_seconds(seconds: float | None) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-# -- Run the trials that are not finished yet, and save each as soon as it is done --
-
-
-# Seconds between checks for trials finished by other runs.
-_POLL_SECONDS = 0.5
-# Enough samples to trigger everything that is compiled at first use.
-_WARM_UP_SAMPLES = 1200
-# Variables that set the number of threads, which times depend on.
-_THREAD_VARIABLES = (
-    "NUMBA_NUM_THREADS",
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-)
-# Labels shown in a warning.
-_MOST_NAMED = 5
-_PACKAGES = ("polytomy", "numpy", "scipy", "scikit-learn", "numba", "joblib")
-
-
 def run(
     datasets: Mapping[str, Any] | Iterable[str] | str | None = None,
     *,
     data: str | os.PathLike[str] | None = None,
-    schemes: Any = None,
-    solvers: Iterable[Solver] | str | None = None,
-    calibrated: bool | None = None,
-    estimator: Any = None,
+    paper: bool = False,
+    class_order: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
     repeats: int = 10,
-    test: float = 0.3,
-    seed: int = 0,
     n_jobs: int | None = None,
     folder: str | os.PathLike[str] = "results",
     on_progress: Callable[[Progress], None] | None = None,
-    paper: bool = False,
-    class_order: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
     verbose: int = 0,
     report: bool = False,
+    **protocol_options: Unpack[ProtocolOptions],
 ) -> Results:
     """Compare schemes and solvers on datasets, in repeated trials.
 
@@ -185,27 +157,23 @@ def run(
     Parameters
     ----------
     datasets, data : names and their folder, or a dict of pairs (X, y); see `load_datasets`
-    schemes, solvers : what to compare; see `pairs_from`
-    calibrated : whether to also compare pairs with a final calibration; see `pairs_from`
-        By default, as in the earlier runs in the folder. In a new folder, such pairs are included
-        unless `paper` is true.
-    estimator : classifier, specification such as "svc C=10", or a dict of these by dataset
-        By default support vector machines, with the options of Mills's experiments for their
-        datasets.
-    repeats : number of trials per dataset
-    test : fraction of each class to hold out
-    seed : seed of all splits, folds and random designs
-    n_jobs : number of joblib jobs for the binaries of a trial; affects times, not scores
-    folder : folder for the results
-    on_progress : function called with a Progress
     paper : whether to run only the datasets of Mills's experiments that are in the folder
     class_order : all labels from first to last, or a dict of these by dataset
         For schemes that use the order of the classes: "adjacent", "chain", "chain-backward" and
         "tree".
+    repeats : number of trials per dataset
+    n_jobs : number of joblib jobs for the binaries of a trial; affects times, not scores
+    folder : folder for the results
+    on_progress : function called with a Progress
     verbose : if 1, show progress as `polytomy trials` does, on standard error: on a terminal a
         table of the results so far, elsewhere one line per trial
     report : whether to write the report, ``report.html``, to the folder as well; see
         `polytomy.report.write_report`
+    schemes, solvers : what to compare; see `pairs_from`
+    calibrated : whether to also compare pairs with a final calibration; see `pairs_from`
+        By default, as in the earlier runs in the folder. In a new folder, such pairs are included
+        unless `paper` is true.
+    estimator, test, seed : see `Protocol`
 
     Returns
     -------
@@ -226,8 +194,7 @@ def run(
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
         raise ArgumentError(Argument("repeats"), f" must be a positive integer; got {repeats!r}.")
     PARALLEL_CHECKS["n_jobs"](n_jobs)
-    pairs = _choose_pairs(schemes, solvers, calibrated, folder, is_default=not paper)
-    protocol = Protocol(pairs, test, seed, estimator)
+    protocol = _choose_protocol(folder, is_calibrated=not paper, **protocol_options)
     loaded = load_datasets(datasets, data, paper=paper, class_order=class_order)
     for each in loaded:
         protocol.check(each)
@@ -263,18 +230,19 @@ def _write_results(folder: str | os.PathLike[str], *, report: bool) -> None:
         write_report(folder)
 
 
-def _choose_pairs(
-    schemes: Any,
-    solvers: Iterable[Solver] | str | None,
-    calibrated: bool | None,
+def _choose_protocol(
     folder: str | os.PathLike[str],
     *,
-    is_default: bool,
-) -> list[Pair]:
-    """Return the pairs to compare.
+    is_calibrated: bool,
+    schemes: Any = None,
+    solvers: Iterable[Solver] | str | None = None,
+    calibrated: bool | None = None,
+    **settings: Any,
+) -> Protocol:
+    """Return the protocol of a run.
 
-    If `calibrated` is None, runs in a folder continue as they began; `is_default` decides for a new
-    folder.
+    If `calibrated` is None, runs in a folder continue as they began; `is_calibrated` decides for a
+    new folder.
     """
     both = pairs_from(schemes, solvers, calibrated=True)
     plain = [pair for pair in both if pair.final_calibration is None]
@@ -285,8 +253,8 @@ def _choose_pairs(
             before = None
         was_plain = before == [pair.describe() for pair in plain]
         was_both = before == [pair.describe() for pair in both]
-        calibrated = was_both or (is_default and not was_plain)
-    return both if calibrated else plain
+        calibrated = was_both or (is_calibrated and not was_plain)
+    return Protocol(both if calibrated else plain, **settings)
 
 
 def _warn_of_order(datasets: Sequence[Dataset], protocol: Protocol) -> None:

@@ -1,4 +1,4 @@
-"""A mean and its standard deviation as text."""
+"""Tables of results as text, Markdown, LaTeX, CSV and JSON, and the files of a results folder."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,35 @@ __all__ = [
     "write_tables",
 ]
 
-# -- Plain-text tables for terminals, with a star after the best values --
+# Characters in names that would otherwise be markup.
+_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\|`*<[&"} | {"\n": " ", "\r": " "})
+_SPECIAL = str.maketrans(
+    {c: f"\\{c}" for c in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
+    | {'"': r"{\ttfamily\char34}"}
+    # At the start of a row, these would be options of the line break before it.
+    | {"[": "{[}", "*": "{*}"}
+)
+_DIRECTIONS = {"largest": "Larger is better", "smallest": "Smaller is better"}
+
+
+def _lay_out(
+    table: Table, show: Callable[[Cell | None], str], escape: Callable[[str], str] = str
+) -> tuple[list[list[str]], int]:
+    """Return the heads and rows of a table, and how many of the columns are names."""
+    n_names = 2 if any(method for _, method in table.rows) else 1
+    heads = ["configuration", "method"][:n_names] + table.datasets
+    rows = [
+        [*map(escape, name[:n_names]), *map(show, cells)]
+        for name, cells in zip(table.rows, table.cells, strict=True)
+    ]
+    return [[escape(head) for head in heads], *rows], n_names
+
+
+def table_to_text(table: Table) -> str:
+    """Format one measure for every pair on every dataset, with a star after the best values."""
+    return _align(*_lay_out(table, _star))
 
 
 def results_to_text(results: Results) -> str:
@@ -44,33 +72,19 @@ def results_to_text(results: Results) -> str:
     return "\n".join(lines)
 
 
-def table_to_text(table: Table) -> str:
-    """Format one measure for every pair on every dataset."""
-    heads = ["configuration", "method", *table.datasets]
-    rows = [
-        [*name, *map(_cell_text, cells)]
-        for name, cells in zip(table.rows, table.cells, strict=True)
-    ]
-    return _align([heads, *rows])
-
-
 def dataset_to_text(results: Results, dataset: str) -> str:
     """Format every measure for every pair on one dataset."""
     single = Results(results.records, results.pairs, [dataset])
     tables = {name: single.table(name) for name in MEASURES}
     shown = [name for name, table in tables.items() if table.rows]
-    heads = [
-        "configuration",
-        "method",
-        *(MEASURES[name].short_title for name in shown),
-    ]
+    heads = ["configuration", "method", *(MEASURES[name].short_title for name in shown)]
     measured = {pair for table in tables.values() for pair in table.rows}
     rows = [
-        [*pair, *(_cell_text(_find(tables[name], pair)) for name in shown)]
+        [*pair, *(_star(_find(tables[name], pair)) for name in shown)]
         for pair in results.pairs
         if pair in measured
     ]
-    return _align([heads, *rows])
+    return _align([heads, *rows], 2)
 
 
 def _find(table: Table, pair: PairName) -> Cell | None:
@@ -78,39 +92,33 @@ def _find(table: Table, pair: PairName) -> Cell | None:
     return table.cells[table.rows.index(row)][0] if row in table.rows else None
 
 
-def _cell_text(cell: Cell | None) -> str:
+def _star(cell: Cell | None) -> str:
     return "" if cell is None else f"{format_cell(cell, '±')}{'*' if cell.is_best else ' '}"
 
 
-def _align(rows: Sequence[Sequence[str]]) -> str:
-    """Align rows, the first two columns to the left; empty columns are omitted."""
-    head, *body = rows
-    kept = [k for k in range(len(head)) if any(row[k] for row in body)]
+def _align(rows: Sequence[Sequence[str]], n_names: int) -> str:
+    """Align rows, the names to the left; columns that are empty but for the head are omitted."""
     # Heads leave room for the star to the right of the numbers.
-    cells = [[f"{head[k]} " if k > 1 else head[k] for k in kept]]
-    cells += [[row[k] for k in kept] for row in body]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if k < 2 else cell.rjust(width)
-            for k, cell, width in zip(kept, row, widths, strict=True)
-        ).rstrip()
-        for row in cells
-    )
+    head = [f"{text} " if k >= n_names else text for k, text in enumerate(rows[0])]
+    columns = [
+        [text.ljust(width) if k < n_names else text.rjust(width) for text in column]
+        for k, column in enumerate(zip(head, *rows[1:], strict=True))
+        if any(column[1:]) and (width := max(map(len, column)))
+    ]
+    return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
 
 
-# -- Tables in LaTeX, with the rules of the package booktabs and a label for \ref --
+def table_to_markdown(table: Table) -> str:
+    """Format a table in Markdown, with the best values in bold."""
+    (heads, *rows), n_names = _lay_out(table, _embolden, lambda text: text.translate(_MARKDOWN))
+    rule = ["---"] * n_names + ["--:"] * len(table.datasets)
+    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *rows))
 
 
-_SPECIAL = str.maketrans(
-    {c: f"\\{c}" for c in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
-    | {'"': r"{\ttfamily\char34}"}
-    # At the start of a row, these would be options of the line break before it.
-    | {"[": "{[}", "*": "{*}"}
-)
-_DIRECTIONS = {"largest": "Larger is better", "smallest": "Smaller is better"}
+def _embolden(cell: Cell | None) -> str:
+    if cell is None:
+        return ""
+    return f"**{format_cell(cell)}**" if cell.is_best else format_cell(cell)
 
 
 def table_to_latex(table: Table, label: str | None = None) -> str:
@@ -146,14 +154,8 @@ def table_to_latex(table: Table, label: str | None = None) -> str:
       \end{tabular}
     \end{table}
     """
-    has_methods = any(method for _, method in table.rows)
-    heads = ["configuration", *(["method"] if has_methods else []), *table.datasets]
-    n_names = len(heads) - len(table.datasets)
-    rows = [" & ".join(map(escape_latex, heads))]
-    for name, cells in zip(table.rows, table.cells, strict=True):
-        names = map(escape_latex, name[:n_names])
-        rows.append(" & ".join([*names, *map(_latex_cell, cells)]))
-    head, *body = [f"    {row} \\\\" for row in rows]
+    rows, n_names = _lay_out(table, _latex_cell, escape_latex)
+    head, *body = [f"    {' & '.join(row)} \\\\" for row in rows]
     return "\n".join(
         [
             r"\begin{table}",
@@ -202,43 +204,6 @@ def _latex_cell(cell: Cell | None) -> str:
         return ""
     text = format_cell(cell, r" \pm ")
     return rf"$\mathbf{{{text}}}$" if cell.is_best else f"${text}$"
-
-
-# -- Tables in Markdown and CSV, and the files of a results folder --
-
-
-# Characters in names that would otherwise be markup.
-_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\|`*<[&"} | {"\n": " ", "\r": " "})
-
-
-def table_to_markdown(table: Table) -> str:
-    """Format a table in Markdown, with the best values in bold."""
-    titles = ["configuration", *(["method"] if _has_methods(table) else []), *table.datasets]
-    heads = [title.translate(_MARKDOWN) for title in titles]
-    rows = [
-        [
-            *(text.translate(_MARKDOWN) for text in _row_names(table, name)),
-            *map(_markdown_cell, cells),
-        ]
-        for name, cells in zip(table.rows, table.cells, strict=True)
-    ]
-    n_names = len(heads) - len(table.datasets)
-    rule = ["---"] * n_names + ["--:"] * len(table.datasets)
-    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *rows))
-
-
-def _markdown_cell(cell: Cell | None) -> str:
-    if cell is None:
-        return ""
-    return f"**{format_cell(cell)}**" if cell.is_best else format_cell(cell)
-
-
-def _has_methods(table: Table) -> bool:
-    return any(method for _, method in table.rows)
-
-
-def _row_names(table: Table, name: tuple[str, str]) -> list[str]:
-    return list(name) if _has_methods(table) else [name[0]]
 
 
 def write_tables(results: Results, folder: str | os.PathLike[str]) -> list[Path]:

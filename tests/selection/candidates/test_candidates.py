@@ -33,13 +33,13 @@ def test_anything_else_is_refused(argument, words):
 
 
 def test_the_default_candidates_include_a_solver_without_zeros():
-    found = candidates_from("default", 5)
+    found = candidates_from("default", 5, "least-squares")
     assert {(each.scheme, each.solver) for each in found} >= {
         ("one-vs-rest", "least-squares"),
         ("one-vs-rest", "divergence"),
     }
     assert {each.solver for each in candidates_from("default", 5, "hamming")} == {"hamming"}
-    assert {each.solver for each in default_candidates(5)} == {"least-squares"}
+    assert {each.solver for each in default_candidates(5)} == {"auto"}
 
 
 def test_a_long_scheme_has_a_short_name():

@@ -221,11 +221,11 @@ def test_a_dichotomy_of_several_schemes_is_trained_once_and_charged_to_each(data
     # Three of the tree, and those four of the six pairs that are no leaves of it.
     assert CountedNB.n_fits == 3 + 4
     for configuration, n_binaries in (("tree", 3), ("flat", 3), ("pairs", 6)):
-        scores = cell_of(record, configuration, "least-squares")["scores"]
+        scores = cell_of(record, configuration, "auto")["scores"]
         assert scores["n_binaries"] == n_binaries
         assert scores["fit_seconds"] >= n_binaries * CountedNB.seconds
         assert scores["n_support_vectors"] is None
-    both = [cell_of(record, name, "least-squares")["scores"] for name in ("tree", "flat")]
+    both = [cell_of(record, name, "auto")["scores"] for name in ("tree", "flat")]
     assert both[0]["log_loss"] == pytest.approx(both[1]["log_loss"])
 
 

@@ -21,7 +21,7 @@ def test_the_default_is_six_configurations_in_eight_pairs():
 def test_solvers_apply_to_schemes_without_their_own():
     found = pairs_from(["adjacent", ("tree", "greedy")], ["voting", "divergence"])
     assert names(found) == [("adjacent", "voting"), ("adjacent", "divergence"), ("tree", "greedy")]
-    assert names(pairs_from("adjacent")) == [("adjacent", "least-squares")]
+    assert names(pairs_from("adjacent")) == [("adjacent", "auto")]
     assert len(pairs_from(solvers="divergence")) == 6
 
 
@@ -54,13 +54,13 @@ def test_only_calibrated_pairs_describe_a_final_calibration():
     plain, calibrated = pairs_from(["adjacent"], calibrated=True)
     described = {
         "configuration": "adjacent",
-        "method": "least-squares",
+        "method": "auto",
         "scheme": "adjacent",
-        "solver": "least-squares",
+        "solver": "auto",
     }
     assert plain.describe() == described
     assert calibrated.describe() == described | {
-        "method": "least-squares + decoder",
+        "method": "auto + decoder",
         "final_calibration": "decoder",
     }
 
@@ -117,7 +117,7 @@ def test_equal_schemes_have_equal_descriptions():
             ["tree", "tree"],
             None,
             ArgumentError,
-            "Two pairs are named 'tree, least-squares'. Pass a dict",
+            "Two pairs are named 'tree, auto'. Pass a dict",
         ),
         (
             ["tree"],

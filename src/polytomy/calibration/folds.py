@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.rows import count_rows, group_rows, take_rows, take_values
@@ -118,7 +117,7 @@ class HoldOut:
         sizes : number of rows of each class
         seed : int, optional, if there is no `random_state`
         """
-        generator = check_random_state(seed if self.random_state is None else self.random_state)
+        generator = _make_generator(seed if self.random_state is None else self.random_state)
         for size in sizes:
             # The first rows of a permutation, so that each choice contains every smaller one.
             yield generator.permutation(size)[: self.count_of(size)]
@@ -346,13 +345,20 @@ def _positions(rows: NDArray[np.intp], part: Any, X: Any) -> NDArray[np.intp]:
     return np.flatnonzero(np.isin(rows, row_numbers(part, count_rows(X))))
 
 
+def _make_generator(seed: Any) -> np.random.RandomState:
+    from sklearn.utils import check_random_state  # here, so that naming calibrators is quick
+
+    generator: np.random.RandomState = check_random_state(seed)
+    return generator
+
+
 def _deal_folds(is_positive: NDArray[np.bool_], n_folds: int, seed: int | None) -> NDArray[np.intp]:
     """Return the fold of each sample; each side is shuffled and dealt out evenly.
 
     These are the folds of scikit-learn's StratifiedKFold, whose many checks of the data would take
     longer than training a small machine.
     """
-    generator = check_random_state(seed)
+    generator = _make_generator(seed)
     turns = np.arange(len(is_positive)) % n_folds
     fold_of = np.empty(len(is_positive), dtype=np.intp)
     is_first_side = is_positive == is_positive[0]
@@ -463,7 +469,7 @@ class SharedFolds:
         """
         scored = self.scored[is_kept[self.scored]]
         if len(scored) > most_rows:
-            generator = check_random_state(seed)
+            generator = _make_generator(seed)
             scored = np.sort(generator.choice(scored, size=most_rows, replace=False))
         return replace(self, scored=scored)
 
@@ -595,7 +601,7 @@ def _seeded_generator(seed: int | None) -> np.random.RandomState:
     """
     generator: np.random.RandomState
     if seed is None:
-        generator = check_random_state(None)
+        generator = _make_generator(None)
         return generator
     if not hasattr(_thread, "generator"):
         _thread.generator = np.random.RandomState()

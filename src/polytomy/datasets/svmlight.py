@@ -15,7 +15,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.datasets import load_svmlight_file
 
 from polytomy.datasets.categories import CategoryIndex
 from polytomy.datasets.label_index import LabelIndex, number_labels
@@ -168,6 +167,8 @@ class SvmlightTable:
             raise DataError(f"{self._source}: the file is empty")
 
     def _parse(self, block: LineBlock) -> tuple[csr_array, NDArray[np.float64]]:
+        from sklearn.datasets import load_svmlight_file
+
         text = io.BytesIO(b"\n".join(block.lines))
         try:
             X, y = load_svmlight_file(text, zero_based=True)  # indices as they are in the file

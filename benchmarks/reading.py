@@ -1,9 +1,9 @@
 """How fast are CSV files read, compared with pandas and polars?
 
-All return the features as one float64 array in rows, and the labels. "numpy" is polytomy without
-pyarrow. Times are the shortest of several, taken in turns, after a warm-up; "work" is the ratio of
-processor time, which depends less on other load. The data that polytomy and pandas read must be
-equal. Peers that are not installed are left out. Datasets are as large as in the folder.
+All return the features as one float64 array in rows, and the labels. Times are the shortest of
+several, taken in turns, after a warm-up; "work" is the ratio of processor time, which depends less
+on other load. The data that polytomy and pandas read must be equal. Peers that are not installed
+are left out. Datasets are as large as in the folder.
 
     POLYTOMY_DATA=folder python -m benchmarks reading [dataset ...]
 """
@@ -16,7 +16,6 @@ from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
-from unittest import mock
 
 import numpy as np
 
@@ -53,11 +52,6 @@ def read_polytomy(path: Path) -> tuple[np.ndarray, np.ndarray]:
     return found.X, found.y
 
 
-def read_without_arrow(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    with mock.patch("polytomy.datasets.arrow_text._import_arrow", return_value=None):
-        return read_polytomy(path)
-
-
 def read_pandas(path: Path) -> tuple[np.ndarray, np.ndarray]:
     import pandas
 
@@ -76,7 +70,6 @@ def read_polars(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 READERS: dict[str, Read] = {
     "polytomy": read_polytomy,
-    "numpy": read_without_arrow,
     "pandas": read_pandas,
     "polars": read_polars,
 }

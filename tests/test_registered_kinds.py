@@ -1,7 +1,8 @@
-"""A solver and designs that are registered here work everywhere, and `src` does not know them."""
+"""A solver, designs and a metric that are registered here work everywhere, unknown to `src`."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from command_line import call_main
 from onnx_sessions import run_model
 from polytomy.designs import DATA_DESIGNS, DESIGNS, Design, from_matrix, from_tree
 from polytomy.errors import ArgumentError
+from polytomy.metrics import METRICS, JudgedSamples, Metric, mean_over_samples
 from polytomy.scheme.short_forms import SHORT_FORMS
 from polytomy.solvers import METHODS, ONE_VS_ONE, Method
 
@@ -50,13 +52,32 @@ def split_by_mean(X: Any, y: Any, *, name: str = "means") -> Any:
     return from_tree(nested, name=name)
 
 
+def find_margins(judged: JudgedSamples) -> Any:
+    """Return how much more probable the true class is than the most probable other class."""
+    rows = np.arange(len(judged.truth))
+    others = judged.proba.copy()
+    others[rows, judged.truth] = 0.0
+    return judged.proba[rows, judged.truth] - others.max(axis=1)
+
+
 @pytest.fixture
 def registered() -> Iterator[None]:
+    pt.metrics.register(
+        Metric(
+            "mean_margin",
+            mean_over_samples(find_margins),
+            needs=("probabilities",),
+            larger_is_better=True,
+            range=(-1.0, 1.0),
+            losses=lambda judged: -find_margins(judged),
+        )
+    )
     method = Method("softly", couple_softly, needs=ONE_VS_ONE, to_onnx=draw_softly)
     pt.solvers.register(method)
     pt.designs.register(Design("skipping", skip_pairs, "cuts and a pair", uses_order=True))
     pt.designs.register(Design("mean-tree", split_by_mean, "a chain of means", needs_data=True))
     yield
+    del METRICS["mean_margin"]
     del METHODS["softly"], DESIGNS["skipping"], SHORT_FORMS["skipping"], DATA_DESIGNS["mean-tree"]
 
 
@@ -130,6 +151,48 @@ def test_trials_compare_them(registered: None, tmp_path: Path) -> None:
     results = pt.trials.run("iris", schemes=pairs, repeats=1, seed=0, folder=tmp_path)
     text = pt.trials.table_to_markdown(results.table("accuracy"))
     assert all(name in text for name in ("softly", "skipping", "mean-tree"))
+
+
+def test_trials_measure_a_metric_and_report_it(registered: None, tmp_path: Path) -> None:
+    results = pt.trials.run(
+        "iris", schemes=["one-vs-one", ("tree", "greedy")], repeats=2, folder=tmp_path, report=True
+    )
+    table = results.table("mean_margin")
+    assert (table.measure.title, table.measure.best) == ("Mean margin", "largest")
+    assert [name for name, _ in table.rows] == ["one-vs-one", "one-vs-one"]  # one is calibrated
+    assert all(-1 <= cell.mean <= 1 for (cell,) in table.cells)
+    assert {each.measure for each in results.compare("mean_margin")} == {"mean_margin"}
+    assert r"\caption{Mean margin: mean" in pt.trials.table_to_latex(table)
+    assert "## Mean margin" in (tmp_path / "tables.md").read_text()
+    assert "mean_margin" in (tmp_path / "trials.csv").read_text().splitlines()[0]
+    assert "Mean margin" in (tmp_path / "report.html").read_text()
+    assert pt.trials.Results.read(tmp_path).table("mean_margin").cells == table.cells
+
+
+def test_a_search_is_decided_by_a_metric(registered: None) -> None:
+    search = pt.SchemeSearchCV(
+        SVC(), ["one-vs-one", "one-vs-rest"], scoring="mean_margin", random_state=0
+    ).fit(X, Y)
+    means = search.cv_results_["mean_mean_margin"]
+    np.testing.assert_array_equal(search.cv_results_["mean_test_score"], means)
+    assert search.best_score_ == means[search.best_index_]
+
+
+def test_the_command_line_evaluates_and_searches_by_a_metric(registered: None, iris: str) -> None:
+    line = ["--target", "kind", "--seed", "0"]
+    assert call_main(["train", iris, *line, "-o", "m.polytomy"]).code == 0
+    outcome = call_main(["evaluate", "m.polytomy", iris, "--json"])
+    model = pt.load("m.polytomy")
+    data = pt.datasets.read_data(iris, target="kind")
+    proba = model.predict_proba(data.X)
+    truth = np.searchsorted(model.classes_, data.y)
+    judged = JudgedSamples(truth, proba, np.ones(len(truth)), [], proba.argmax(axis=1))
+    assert json.loads(outcome.out)["mean_margin"] == pytest.approx(find_margins(judged).mean())
+    assert "mean margin" in call_main(["evaluate", "m.polytomy", iris]).out
+    options = ["-c", "one-vs-one", "-c", "tree", "--folds", "2", "--score", "mean_margin"]
+    outcome = call_main(["search", iris, *line, *options])
+    assert outcome.code == 0, outcome
+    assert "mean margin" in outcome.out
 
 
 def test_the_command_line_takes_them(registered: None, iris: str) -> None:

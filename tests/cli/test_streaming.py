@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import polytomy as pt
-from polytomy.datasets import file_reader, open_blocks
+from polytomy.datasets import open_blocks, reading
 
 LABELS = np.array(["corn", "oak", "pine"])
 
@@ -19,7 +19,7 @@ LABELS = np.array(["corn", "oak", "pine"])
 @pytest.fixture
 def rows(here, monkeypatch):
     """Write 3000 rows to rows.csv, to be read in blocks of 500, and return them."""
-    monkeypatch.setattr(file_reader, "_MOST_ROWS", 500)
+    monkeypatch.setattr(reading, "_MOST_ROWS", 500)
     generator = np.random.default_rng(0)
     y = generator.integers(0, 3, 3000)
     X = (generator.normal(size=(3000, 4)) + 1.5 * np.eye(3, 4)[y]) * [1, 10, 100, 1] + 5
@@ -164,12 +164,12 @@ def test_a_pipe_needs_what_a_first_pass_would_find(polytomy, rows, line, words):
 
 
 def test_rows_sorted_by_class_are_a_warning(polytomy, here, monkeypatch):
-    monkeypatch.setattr(file_reader, "_MOST_ROWS", 1000)
+    monkeypatch.setattr(reading, "_MOST_ROWS", 1000)
     lines = [f"{k % 97},{k},c{k // 1000}" for k in range(8000)]
     Path("sorted.csv").write_text("a,b,kind\n" + "\n".join(lines) + "\n")
     outcome = polytomy("train", "sorted.csv", "--stream", "-o", "m.polytomy")
     assert outcome.code == 0
-    assert "the first 999 rows have 1 of 8 classes" in outcome.err
+    assert "the first 1000 rows have 1 of 8 classes" in outcome.err
 
 
 LIMITED = """

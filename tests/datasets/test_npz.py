@@ -123,7 +123,7 @@ def test_entries_that_are_stored_twice_are_summed(tmp_path):
 
 
 def test_sparse_rows_are_read_in_blocks_by_their_size(tmp_path, monkeypatch):
-    monkeypatch.setattr("polytomy.datasets.file_reader._BLOCK_BYTES", 2**12)
+    monkeypatch.setattr("polytomy.datasets.reading._BLOCK_BYTES", 2**12)
     ends = np.arange(201)
     np.savez(
         tmp_path / "d.npz",

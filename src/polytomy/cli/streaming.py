@@ -20,7 +20,7 @@ from polytomy.errors import ArgumentError, DataError, PolytomyWarning
 
 if TYPE_CHECKING:
     from polytomy.datasets import Data, Source
-    from polytomy.datasets.scanning import Scan
+    from polytomy.datasets.reading import Scan
 
 __all__ = ["StreamOptions", "TrainedModel", "TrainingDataOptions", "describe_data", "train_stream"]
 
@@ -94,7 +94,7 @@ class StreamOptions:
         """Return the labels of the option --classes as an array, sorted; None without it."""
         import numpy as np
 
-        from polytomy.datasets.label_index import typed_labels
+        from polytomy.datasets.fields import typed_labels
 
         listed = parse_labels(self.classes, "--classes")
         return None if listed is None else np.unique(typed_labels([str(each) for each in listed]))
@@ -233,7 +233,7 @@ def _check_pipe(
 def _scan(data: Source, reading: TrainingDataOptions, stream: StreamOptions) -> tuple[Scan, Any]:
     """Return what a pass over a file finds, and the fitted scaler."""
     from polytomy.datasets import open_blocks
-    from polytomy.datasets.scanning import scan_data
+    from polytomy.datasets.reading import scan_data
 
     scaler: list[Any] = []
 

@@ -13,16 +13,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polytomy.datasets.folders import (
+from polytomy.dask.folders import (
     FilePart,
     FolderSurvey,
     divide_files,
-    is_empty_file,
     list_data_files,
     merge_surveys,
     read_part,
     survey_file,
 )
+from polytomy.datasets.tables import NoRowsError
 from polytomy.errors import ClusterError, DataError
 
 __all__ = [
@@ -244,17 +244,20 @@ def _predict_file(
     """Write the predictions for one file, block by block, and return their number."""
     from uuid import uuid4
 
-    from polytomy.datasets.parquet import import_pyarrow
+    import pyarrow as arrow
+    from pyarrow import parquet
 
-    arrow = import_pyarrow()
     schema = _make_schema(arrow, loaded, proba, top_columns)
     path = _part_file(folder, numbers[file])
     # A killed worker leaves its own temporary file, not half of the part.
     own = folder / f"{path.stem}-{uuid4().hex}"
     n_samples = 0
-    with arrow.parquet.ParquetWriter(own, schema) as writer:
-        is_empty = is_empty_file(file, loaded.format, loaded.header)
-        for block in () if is_empty else loaded.unlabelled_blocks(file, target):
+    try:
+        blocks = loaded.unlabelled_blocks(file, target)
+    except NoRowsError:
+        blocks = ()
+    with parquet.ParquetWriter(own, schema) as writer:
+        for block in blocks:
             if top_columns:
                 likeliest = loaded.predict_top_k(block.X, len(top_columns) // 2)
                 pairs = zip(*(each.T.tolist() for each in likeliest), strict=True)
@@ -304,7 +307,10 @@ def evaluate_folder(
 def _score_file(file: Path, loaded: Any, scores: Any, target: str | int | None) -> Any:
     # A task may run twice on the same worker, with the same object.
     own = copy.deepcopy(scores)
-    if not is_empty_file(file, loaded.format, loaded.header):
-        for block in loaded.labelled_blocks(file, target):
-            own.add(block.y, *loaded.predict(block.X))
+    try:
+        blocks = loaded.labelled_blocks(file, target)
+    except NoRowsError:
+        return own
+    for block in blocks:
+        own.add(block.y, *loaded.predict(block.X))
     return own

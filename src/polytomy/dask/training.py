@@ -49,7 +49,6 @@ from polytomy.dask.grouping import (
     summarise_part,
 )
 from polytomy.errors import ClusterError
-from polytomy.inputs.arguments import BALANCED_PER_PARTITION
 from polytomy.inputs.rows import take_rows, unchangeable
 from polytomy.inputs.seeds import partition_seeds, seed_all
 from polytomy.inputs.sparse import is_sparse
@@ -312,7 +311,6 @@ def train_binaries(
     listener : TrainingListener
     """
     client, layout = data.client, data.layout
-    options = replace(options, balances_sides=class_weight == BALANCED_PER_PARTITION)
     by_class = weights_by_class(class_weight, layout)
     seeds = partition_seeds(options.random_state, len(dichotomies))
     folds = FoldPlan.find(dichotomies, layout, options)

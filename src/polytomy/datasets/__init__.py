@@ -1,10 +1,9 @@
 """Reading and writing data files, whole or block by block."""
 
-from polytomy.datasets.dataset import Data
-from polytomy.datasets.file_reader import open_blocks, read_data
-from polytomy.datasets.file_writer import write_data
-from polytomy.datasets.formats import FORMATS, find_format
-from polytomy.datasets.streams import Source, Stream, open_source
+from polytomy.datasets.formats import FORMATS, find_format, open_source
+from polytomy.datasets.reading import open_blocks, read_data, write_data
+from polytomy.datasets.sources import Source, Stream
+from polytomy.datasets.tables import Data
 
 __all__ = [
     "FORMATS",

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from polytomy.datasets.categories import CategoryIndex
-from polytomy.datasets.label_index import LabelIndex, number_labels
-from polytomy.datasets.table_blocks import RawBlock, check_finite
-from polytomy.errors import DataError
+from polytomy.datasets.tables import (
+    Data,
+    Format,
+    RawBlock,
+    ReadOptions,
+    Table,
+    check_expected,
+    number_rows,
+    to_dense,
+)
+from polytomy.errors import ArgumentError, DataError
+from polytomy.files import open_atomically
 
-__all__ = ["AgfTable"]
+__all__ = ["AgfFormat"]
 
 
-class AgfTable:
+class AgfTable(Table):
     """A pair of libAGF files.
 
     The .vec file holds the number of features as int32, then rows of float32; the .cls file holds
@@ -24,59 +33,80 @@ class AgfTable:
 
     Parameters
     ----------
-    path : the .vec or .cls file, or their common name without the ending
-    has_labels : whether to read the labels
-    label_index : collects the labels
+    source : the .vec or .cls file, or their common name without the ending
+    options : ReadOptions
     """
 
-    feature_names = None
-    categories: Mapping[int, CategoryIndex] = {}
+    n_rows: int
 
-    def __init__(
-        self, path: str | os.PathLike[str], *, has_labels: bool, label_index: LabelIndex
-    ) -> None:
-        base = Path(path)
-        base = base.with_suffix("") if base.suffix in (".vec", ".cls") else base
-        self._vectors = base.with_name(base.name + ".vec")
-        self._classes = base.with_name(base.name + ".cls") if has_labels else None
-        self.label_index = label_index
-        size = self._vectors.stat().st_size
-        with self._vectors.open("rb") as file:
+    def __init__(self, source: str | os.PathLike[str], options: ReadOptions) -> None:
+        vectors, classes = _name_pair(Path(source))
+        super().__init__(vectors, options)
+        size = vectors.stat().st_size
+        with vectors.open("rb") as file:
             head = file.read(4)
         self.n_features = int.from_bytes(head, "little", signed=True) if len(head) == 4 else 0
         if self.n_features < 1:
-            raise DataError(f"{self._vectors}: the file does not start with the number of features")
+            raise DataError(f"{vectors}: the file does not start with the number of features")
         self.n_rows, rest = divmod(size - 4, 4 * self.n_features)
         if rest or not self.n_rows:
             raise DataError(
-                f"{self._vectors}: {size - 4} bytes of data are not a whole number of rows of "
+                f"{vectors}: {size - 4} bytes of data are not a whole number of rows of "
                 f"{self.n_features} float32 features"
             )
-        if self._classes is not None:
-            n_bytes, expected = self._classes.stat().st_size, 4 * self.n_rows
+        self.bytes_per_row = 8 * self.n_features
+        self._vectors = np.memmap(vectors, "<f4", "r", 4, (self.n_rows, self.n_features))
+        self._classes: NDArray[np.int32] | None = None
+        self._label_source = str(classes)
+        if options.target is not None:
+            n_bytes, expected = classes.stat().st_size, 4 * self.n_rows
             if n_bytes != expected:
                 raise DataError(
-                    f"{self._classes}: the file has {n_bytes} bytes; the int32 classes of "
+                    f"{classes}: the file has {n_bytes} bytes; the int32 classes of "
                     f"{self.n_rows} rows take {expected}"
                 )
-
-    @property
-    def bytes_per_row(self) -> int:
-        """Size of a sample in memory."""
-        return 8 * self.n_features
+            self._classes = np.memmap(classes, "<i4", "r")
 
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
-        for first in range(0, self.n_rows, n_rows):
-            count = min(n_rows, self.n_rows - first)
-            rows = np.arange(first + 1, first + count + 1, dtype=np.int64)
-            size = count * self.n_features
-            offset = 4 + 4 * first * self.n_features
-            flat = np.fromfile(self._vectors, "<f4", size, offset=offset)
-            X = flat.reshape(-1, self.n_features).astype(np.float64)
-            check_finite(X, rows, str(self._vectors))
-            labels = None
-            if self._classes is not None:
-                part = np.fromfile(self._classes, "<i4", count, offset=4 * first)
-                labels = number_labels(self.label_index, part, rows, str(self._classes))
-            yield RawBlock(X, labels, rows)
+        firsts = range(0, self.n_rows, n_rows)
+        matrices = (self._vectors[first : first + n_rows].astype(np.float64) for first in firsts)
+        return number_rows(self, matrices, self._classes, self._label_source)
+
+
+class AgfFormat(Format):
+    """libAGF's pairs of files."""
+
+    name = "agf"
+    endings = (".vec", ".cls")
+
+    def matches_path(self, path: Path) -> bool:
+        """Return whether a name ends like these files, or is the common name of a pair of them."""
+        is_pair = not path.exists() and path.with_name(path.name + ".vec").exists()
+        return is_pair or super().matches_path(path)
+
+    def open(self, source: str | os.PathLike[str], options: ReadOptions) -> Table:
+        """Return a pair of files as a table."""
+        return check_expected(AgfTable(source, options), options)
+
+    def write(self, path: Path, data: Data, target: str) -> None:
+        """Write the vectors in single precision, and the classes if there are labels."""
+        vectors, classes = _name_pair(path)
+        X = to_dense(data.X)
+        if data.y is not None:
+            if data.y.dtype.kind not in "biu":
+                raise ArgumentError(
+                    f"labels in the agf format must be integers; got {data.y.tolist()[0]!r}. Use "
+                    "another format."
+                )
+            with open_atomically(classes) as file:
+                file.write(data.y.astype("<i4").tobytes())
+        with open_atomically(vectors) as file:
+            file.write(np.array([X.shape[1]], dtype="<i4").tobytes())
+            file.write(X.astype("<f4").tobytes())
+
+
+def _name_pair(path: Path) -> tuple[Path, Path]:
+    """Return the files of the vectors and of the classes."""
+    base = path.with_suffix("") if path.suffix in AgfFormat.endings else path
+    return base.with_name(base.name + ".vec"), base.with_name(base.name + ".cls")

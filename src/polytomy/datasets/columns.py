@@ -1,21 +1,25 @@
-"""Which columns of a table are features, and which one is the label column."""
+"""The columns of a table: their names, which are features, and which one is the label."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
+from polytomy.datasets.fields import error_at, why_not_a_number
 from polytomy.errors import Argument, DataError, PythonOnly
 from polytomy.inputs.arguments import count_things, did_you_mean
 
-__all__ = ["ColumnTable", "Columns", "Features", "Target", "choose_columns"]
+__all__ = ["Columns", "Features", "Target", "choose_columns", "is_header"]
 
 Target = str | int | None
 Features = Sequence[str] | int | None
 _MOST_NAMED = 20
 _MOST_COMPARED = 1000
 _LONGEST_NAME = 100
+_FEWEST_STEPS = 3
+_MOST_DIGITS = 20
 
 
 class Columns(NamedTuple):
@@ -47,32 +51,6 @@ class Columns(NamedTuple):
     def name_of(self, position: int) -> str:
         """Return the name of a column; x1, x2, … if the columns have no names."""
         return f"x{position + 1}" if self.names is None else self.names[position]
-
-
-class ColumnTable:
-    """Common base of tables whose features are some of their columns.
-
-    Attributes
-    ----------
-    columns : Columns
-    """
-
-    columns: Columns
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """Names of the features; None if the columns have no names."""
-        return self.columns.feature_names
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return len(self.columns.features)
-
-    @property
-    def bytes_per_row(self) -> int:
-        """Size of a sample in memory."""
-        return 8 * self.n_features
 
 
 def choose_columns(
@@ -189,3 +167,68 @@ def _wrong_number(source: str, n_columns: int, label: int | None, n_expected: in
             " is the last column.",
         )
     return DataError(f"{what}{count_things(n_columns, 'column')}.")
+
+
+def is_header(
+    fields: Sequence[str], target: Target, features: Features, source: str, line: int
+) -> bool:
+    """Return whether a first line names the columns; DataError if it may also be a sample.
+
+    It does if none of its fields is a number, if it counts 0, 1, 2, … (as data frames write
+    unnamed columns), or if it has all columns that are requested by name. Other evenly spaced
+    numbers, such as 400, 410, 420, may be names or a sample; they are treated as a sample only if
+    the number of features is known.
+
+    Parameters
+    ----------
+    fields : fields of the first line
+    target, features : see `choose_columns`
+    source, line : position of the line, for messages
+
+    Examples
+    --------
+    >>> lines = ["height,kind", "0,1,2", "2001,2007,2009", "5.1,3.5,setosa"]
+    >>> for line in lines:
+    ...     names_columns = is_header(line.split(","), -1, None, "a.csv", 1)
+    ...     print(f"{line:15}", "header" if names_columns else "sample")
+    height,kind     header
+    0,1,2           header
+    2001,2007,2009  sample
+    5.1,3.5,setosa  sample
+    """
+    if all(why_not_a_number(field) is not None for field in fields):
+        return True
+    counted = [str(i) for i in range(len(fields))]
+    if len(fields) > 2 and list(fields[:-1]) == counted[:-1]:
+        return True
+    wanted = [] if features is None or isinstance(features, int) else list(features)
+    if isinstance(target, str) or (target is not None and not _is_position(target, fields)):
+        wanted.append(str(target))
+    if wanted:
+        return set(wanted) <= set(fields)
+    if features is None and _steps_evenly(fields):
+        shown = ", ".join(fields[:_FEWEST_STEPS]) + " …"
+        raise error_at(
+            source,
+            f"{shown} may be column names or a sample. Use ",
+            Argument("header", True),
+            " or ",
+            Argument("header", False),
+            ".",
+            line=line,
+        )
+    return False
+
+
+def _is_position(target: int, fields: Sequence[str]) -> bool:
+    return -len(fields) <= target < len(fields)
+
+
+def _steps_evenly(fields: Sequence[str]) -> bool:
+    """Return whether the fields, except for one word, are evenly spaced integers."""
+    numbers = [int(field) for field in fields if field.isdecimal() and len(field) < _MOST_DIGITS]
+    n_words = sum(why_not_a_number(field) is not None for field in fields)
+    if n_words > 1 or len(numbers) < max(_FEWEST_STEPS, len(fields) - 1):
+        return False
+    steps = {following - number for number, following in pairwise(numbers)}
+    return len(steps) == 1 and 0 not in steps

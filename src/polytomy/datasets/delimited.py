@@ -1,39 +1,62 @@
-"""Tables in text files: CSV, TSV and LVQ, parsed by pyarrow or NumPy block by block."""
+"""Tables in text files: CSV, TSV and LVQ, parsed by pyarrow block by block.
+
+A block that pyarrow rejects is read again line by line, which finds the place of an error, and
+accepts numbers that pyarrow does not, such as +1.
+"""
 
 from __future__ import annotations
 
+import codecs
 import csv
+import io
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import cpu_count
 from numpy.typing import NDArray
 
-from polytomy.datasets.arrow_text import ArrowParser, ParsedText
-from polytomy.datasets.categories import Categories, CategoryIndex
-from polytomy.datasets.columns import Columns, ColumnTable, Features, Target, choose_columns
-from polytomy.datasets.headers import is_header
-from polytomy.datasets.label_index import InvalidLabelError, LabelIndex, show_label
-from polytomy.datasets.located_errors import error_at
-from polytomy.datasets.number_fields import is_text, why_not_a_number
-from polytomy.datasets.read_ahead import read_ahead
-from polytomy.datasets.streams import Source, Stream
-from polytomy.datasets.table_blocks import NoRowsError, RawBlock
-from polytomy.datasets.text_lines import TextBlock, text_blocks
-from polytomy.errors import Argument, ArgumentError, DataError
+from polytomy.datasets.columns import Columns, choose_columns, is_header
+from polytomy.datasets.fields import CategoryIndex, error_at, is_text, parse_number
+from polytomy.datasets.sources import (
+    Source,
+    Stream,
+    TextBlock,
+    first_lines,
+    read_ahead,
+    text_blocks,
+)
+from polytomy.datasets.tables import (
+    Categories,
+    Data,
+    Format,
+    NoRowsError,
+    RawBlock,
+    ReadOptions,
+    Table,
+    check_expected,
+    list_columns,
+    shorten_numbers,
+    to_dense,
+)
+from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
 from polytomy.inputs.arguments import did_you_mean
 
-__all__ = ["DelimitedTable", "Dialect"]
+__all__ = ["CsvFormat", "LvqFormat", "TsvFormat"]
 
+# Separators of the fields of CSV files.
+_DELIMITERS = (",", ";", "\t")
 # Number of lines from which text columns are detected.
 _N_SAMPLED = 1000
 # Number of parsing threads. More would not help, because one thread reads the file.
 _MOST_THREADS = 4
 #: Limit on the number of columns of a text table.
 MOST_COLUMNS = 2**20
+_MOST_DIGITS = 10
 
 
 class Dialect(NamedTuple):
@@ -41,185 +64,183 @@ class Dialect(NamedTuple):
 
     Attributes
     ----------
-    delimiter : separator of the fields; None for any whitespace
-    header : whether the first line names the columns; None to detect it
+    delimiter : separator of the fields; a space stands for any whitespace, without quotes
     comment : start of a comment line
-    skip : number of lines before the table
+    skip : number of lines before the samples
     """
 
-    delimiter: str | None
-    header: bool | None = None
+    delimiter: str
     comment: bytes | None = None
     skip: int = 0
 
+    @property
+    def is_spaced(self) -> bool:
+        """Whether any whitespace separates the fields."""
+        return self.delimiter == " "
+
     def fields(self, line: str) -> list[str]:
         """Return the fields of a line."""
-        if self.delimiter is None:
+        if self.is_spaced:
             return line.split()
         return [field.strip() for field in next(csv.reader([line], delimiter=self.delimiter))]
 
+    def ends_inside_quotes(self, line: str) -> bool:
+        """Return whether a quoted field does not end on its line."""
+        if self.is_spaced or line.count('"') % 2 == 0:
+            return False
+        return self.fields(line + '"') == self.fields(line)
 
-class DelimitedTable(ColumnTable):
+
+class _Parsed(NamedTuple):
+    """Features, with zero for text, and the columns of text by their position in the table."""
+
+    X: NDArray[np.float64]
+    texts: Mapping[int, Any]
+
+
+class DelimitedTable(Table):
     """A table in a text file.
 
     Parameters
     ----------
-    path : file or stream, gzipped or not
+    source : file or stream, gzipped or not
+    options : ReadOptions
     dialect : how the table is written
-    target, features : see `choose_columns`
-    categories : see `polytomy.datasets.read_data`
-    label_index : collects the labels
+    columns : the columns to read
+    categories : for each text feature, the index that collects its values
+    doubtful_line : number of a first line of samples that may be a header; None if there is none
     """
-
-    n_rows = None
 
     def __init__(
         self,
-        path: Source,
+        source: Source,
+        options: ReadOptions,
         dialect: Dialect,
-        *,
-        target: Target,
-        features: Features,
-        categories: Categories,
-        label_index: LabelIndex,
+        columns: Columns,
+        categories: Mapping[int, CategoryIndex],
+        doubtful_line: int | None = None,
     ) -> None:
-        self._path, self._source, self._dialect = path, os.fspath(path), dialect
-        self.label_index = label_index
-        first = next(self._text_blocks(_N_SAMPLED), None)
-        if first is None:
-            raise NoRowsError(f"{self._source}: the file is empty")
-        sample, numbers = self._decoded(first), first.numbers.tolist()
-        # Only text columns need more than a header and a sample.
-        n_parsed = len(sample) if categories == "one-hot" else 2
-        pairs = zip(sample[:n_parsed], numbers[:n_parsed], strict=True)
-        fields = [self._fields(line, number) for line, number in pairs]
-        self._first_line = numbers[0]
-        self._has_header = dialect.header or False
-        if dialect.header is None:
-            self._has_header = is_header(
-                fields[0], target, features, self._source, self._first_line
-            )
-        names = fields.pop(0) if self._has_header else None
-        if not fields:
-            raise NoRowsError(f"{self._source}: the file has a header but no data")
-        n_columns = len(fields[0] if names is None else names)
-        self.columns: Columns = choose_columns(self._source, n_columns, names, target, features)
-        self._feature_at = {column: k for k, column in enumerate(self.columns.features)}
-        self.categories = self._open_categories(categories, fields)
-        # Given features come from a trained model, which determines how text columns are read.
-        self._are_features_given = features is not None
+        super().__init__(source, options)
+        self._dialect, self._columns, self._doubtful_line = dialect, columns, doubtful_line
+        self.n_features = len(columns.features)
+        self.bytes_per_row = 8 * self.n_features
+        self.feature_names, self.label_name = columns.feature_names, columns.label_name
+        self.categories = categories
+        # Functions that turn the text of some columns into numbers.
+        self._text_numbers: dict[int, Callable[[str], float]] = {
+            columns.features[k]: values.number for k, values in categories.items()
+        }
+        if columns.target is not None:
+            self._text_numbers[columns.target] = self._label_number
 
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
         # A pipe may be slow: its samples are not held back until later ones arrive.
         n_threads = 0 if isinstance(self._path, Stream) else min(_MOST_THREADS, cpu_count())
-        delimiter, columns = self._dialect.delimiter, self.columns
-        if delimiter is None:
-            yield from map(self._parse, self._sample_blocks(n_rows))
-            return
-        converters = self._text_numbers()
-        parser = ArrowParser(delimiter, columns.n_columns, columns.features, converters)
+        dialect = self._dialect
+        texts = text_blocks(
+            self._path, n_rows, comment=dialect.comment, skip=dialect.skip, is_last=True
+        )
+        for block, parsed in read_ahead(self._parse, texts, n_threads):
+            converted = None if parsed is None else self._number_texts(parsed, block.numbers)
+            yield self._read_by_line(block) if converted is None else converted
 
-        def parse(block: TextBlock) -> list[ParsedText] | None:
-            return parser.parse(block.text, len(block.numbers))
+    def _parse(self, block: TextBlock) -> _Parsed | None:
+        """Return the features and the columns of text of a block; None if pyarrow rejects it."""
+        import pyarrow as arrow
+        from pyarrow import csv as arrow_csv
 
-        for block, parsed in read_ahead(parse, self._sample_blocks(n_rows), n_threads):
-            converted = None if parsed is None else self._convert(parsed, block.numbers)
-            yield from converted or [self._parse(block)]
+        text = block.text
+        if self._dialect.is_spaced:
+            text = b"\n".join([b" ".join(line.split()) for line in block.lines])
+        elif text.count(b'"', text.rfind(b"\n") + 1) % 2:
+            return None  # pyarrow would accept a quoted field that does not end
+        # pyarrow drops a byte order mark, and does not check columns that are not read.
+        if text.startswith(codecs.BOM_UTF8) or not _is_utf8(text):
+            return None
+        reading = arrow_csv.ReadOptions(
+            column_names=[str(i) for i in range(self._columns.n_columns)],
+            block_size=len(text) + 1,
+            use_threads=False,  # the caller already uses several
+        )
+        try:
+            table = arrow_csv.read_csv(arrow.BufferReader(text), reading, *self._arrow_options)
+        except arrow.ArrowInvalid:
+            return None
+        # A quoted field that spans several lines makes fewer rows than lines.
+        if table.num_rows != len(block.numbers):
+            return None
+        (batch,) = table.to_batches()
+        texts = {i: batch.column(str(i)) for i in self._text_numbers}
+        numeric = {k: i for k, i in enumerate(self._columns.features) if i not in texts}
+        X = np.zeros((batch.num_rows, self.n_features))
+        if numeric:
+            chosen = batch.select([str(i) for i in numeric.values()])
+            values = chosen.to_tensor(row_major=True).to_numpy()
+            if not np.isfinite(values).all():
+                return None
+            if len(numeric) == self.n_features:
+                return _Parsed(values, texts)
+            X[:, list(numeric)] = values
+        return _Parsed(X, texts)
 
     @cached_property
-    def _text_features(self) -> dict[int, list[int]]:
-        """The features that are columns of text, by their position in the table."""
-        columns = self._text_numbers()
-        places: dict[int, list[int]] = {}
-        for k, column in enumerate(self.columns.features):
-            if column in columns:
-                places.setdefault(column, []).append(k)
-        return places
+    def _arrow_options(self) -> tuple[Any, Any]:
+        """How pyarrow parses and converts."""
+        import pyarrow as arrow
+        from pyarrow import csv as arrow_csv
 
-    def _sample_blocks(self, n_rows: int) -> Iterator[TextBlock]:
-        """Yield the lines that hold samples."""
-        is_first = True
-        for block in self._text_blocks(n_rows, is_last=True):
-            samples = block.split(1)[1] if is_first and self._has_header else block
-            is_first = False
-            if len(samples.numbers):
-                yield samples
+        words = arrow.dictionary(arrow.int32(), arrow.string())
+        types = dict.fromkeys(map(str, self._columns.features), arrow.float64())
+        types |= dict.fromkeys(map(str, self._text_numbers), words)
+        parsing = arrow_csv.ParseOptions(
+            delimiter=self._dialect.delimiter,
+            quote_char=False if self._dialect.is_spaced else '"',
+            ignore_empty_lines=False,
+        )
+        converting = arrow_csv.ConvertOptions(
+            column_types=types, include_columns=list(types), null_values=[]
+        )
+        return parsing, converting
 
-    def _convert(
-        self, parsed: list[ParsedText], numbers: NDArray[np.int64]
-    ) -> list[RawBlock] | None:
-        """Return the samples of a block; None if `_parse` has to find an error."""
-        converted: list[RawBlock] = []
-        first = 0
-        for part in parsed:
-            last = first + len(part.X)
-            block = self._convert_part(part, numbers[first:last])
-            if block is None:
-                return None
-            converted.append(block)
-            first = last
-        return converted
-
-    def _convert_part(self, parsed: ParsedText, numbers: NDArray[np.int64]) -> RawBlock | None:
-        """Return samples with numbers for their text; None if a text has no number."""
+    def _number_texts(self, parsed: _Parsed, numbers: NDArray[np.int64]) -> RawBlock | None:
+        """Return samples with numbers for their text; None if a text is invalid."""
         labels = None
-        for column, number_of in self._text_numbers().items():
-            found = parsed.convert_text(column, number_of)
-            if found is None:
+        for column, number_of in self._text_numbers.items():
+            words = parsed.texts[column]
+            try:
+                known = np.array([number_of(text) for text in words.dictionary.to_pylist()])
+            except ValueError:
                 return None
-            if column == self.columns.target:
+            found = known[words.indices.to_numpy()]
+            if column == self._columns.target:
                 labels = found.astype(np.intp)
             # A column may be several features, and the labels may be one too.
-            for k in self._text_features.get(column, ()):
+            for k in (k for k, i in enumerate(self._columns.features) if i == column):
                 parsed.X[:, k] = found
         return RawBlock(parsed.X, labels, numbers)
 
-    def _parse(self, block: TextBlock) -> RawBlock:
-        columns, lines, numbers = self.columns, self._decoded(block), block.numbers
-        try:
-            table = np.loadtxt(
-                lines,
-                delimiter=self._dialect.delimiter,
-                comments=None,
-                quotechar=None if self._dialect.delimiter is None else '"',
-                converters=self._converters(),
-                encoding="utf-8",
-                ndmin=2,
-            )
-        except ValueError as error:
-            if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt | MemoryError):
-                raise (error.__cause__ or error.__context__) from None  # type: ignore[misc]
-            raise self._explain(lines, numbers, error) from None
-        # A quoted field that spans several lines makes fewer rows than lines, unless it starts in
-        # the last line.
-        delimiter = self._dialect.delimiter
-        is_open = delimiter is not None and _is_open(lines[-1], delimiter)
-        if is_open or table.shape != (len(lines), columns.n_columns):
-            raise self._explain(lines, numbers, None)
-        X = table[:, list(columns.features)]
-        if not np.all(np.isfinite(X)):
-            raise self._explain(lines, numbers, None)
-        labels = None if columns.target is None else table[:, columns.target].astype(np.intp)
-        return RawBlock(X, labels, numbers)
-
-    def _converters(self) -> dict[int | str, Callable[[str], float]]:
-        """Return functions that turn text and labels into numbers, and unused columns into 0."""
-        used = {*self.columns.features, self.columns.target}
-        texts = self._text_numbers()
-        return {
-            i: texts.get(i, _ignore)
-            for i in range(self.columns.n_columns)
-            if i in texts or i not in used
-        }
-
-    def _text_numbers(self) -> dict[int, Callable[[str], float]]:
-        """Return functions that turn the text of some columns into numbers."""
-        features, target = self.columns.features, self.columns.target
-        converters: dict[int, Callable[[str], float]] = {
-            features[k]: values.number for k, values in self.categories.items()
-        }
-        return converters if target is None else {**converters, target: self._label_number}
+    def _read_by_line(self, block: TextBlock) -> RawBlock:
+        """Return the samples of a block; DataError with the place of the first mistake."""
+        columns = self._columns
+        number_of = dict.fromkeys(columns.features, parse_number) | self._text_numbers
+        values = np.zeros((len(block.numbers), columns.n_columns))
+        for row, (line, number) in enumerate(zip(block.lines, block.numbers.tolist(), strict=True)):
+            text = decode_line(line, self.source, number)
+            fields = split_line(text, self._dialect, self.source, number)
+            if self._dialect.ends_inside_quotes(text):
+                what = "a quoted field does not end on this line. Put each sample on one line."
+                raise error_at(self.source, what, line=number)
+            if len(fields) != columns.n_columns:
+                what = f"expected {columns.n_columns} fields; found {len(fields)}"
+                raise error_at(self.source, what, line=number)
+            for column in sorted(number_of):
+                try:
+                    values[row, column] = number_of[column](fields[column])
+                except ValueError as error:
+                    raise self._error(str(error), number, column, fields[column]) from None
+        labels = None if columns.target is None else values[:, columns.target].astype(np.intp)
+        return RawBlock(values[:, list(columns.features)], labels, block.numbers)
 
     def _label_number(self, text: str) -> int:
         text = text.strip()
@@ -227,130 +248,231 @@ class DelimitedTable(ColumnTable):
             raise ValueError("the label is missing")
         return self.label_index.number(text)
 
-    def _explain(
-        self, lines: list[str], numbers: NDArray[np.int64], error: ValueError | None
-    ) -> DataError:
-        """Return the error of the first bad line of a block."""
-        columns = self.columns
-        for line, number in zip(lines, numbers.tolist(), strict=True):
-            fields = self._fields(line, number)
-            if self._dialect.delimiter is not None and _is_open(line, self._dialect.delimiter):
-                what = "a quoted field does not end on this line. Put each sample on one line."
-                return error_at(self._source, what, line=number)
-            if len(fields) != columns.n_columns:
-                what = f"expected {columns.n_columns} fields; found {len(fields)}"
-                return error_at(self._source, what, line=number)
-            for column, text in enumerate(fields):
-                if message := self._explain_field(column, text):
-                    if number == self._first_line and self._dialect.header is None:
-                        message += [". Use ", Argument("header", True)]
-                        message += [" if this line names the columns"]
-                    end = "." if len(message) > 1 else ""  # advice is a sentence of its own
-                    return error_at(
-                        self._source, *message, end, line=number, column=column, names=columns.names
-                    )
-        reason = "" if error is None else f": {error}"
-        return DataError(
-            f"{self._source}: lines {numbers[0]} to {numbers[-1]} cannot be parsed{reason}"
+    def _error(self, reason: str, line: int, column: int, text: str) -> DataError:
+        """Return the error for a bad field, with advice if the columns may be wrong."""
+        message: list[str | Argument] = [reason]
+        # Given features come from a trained model, which determines how text columns are read.
+        is_free = self._options.features is None and column not in self._text_numbers
+        if is_free and is_text(text):
+            message += [". Use ", Argument("categories", "one-hot"), " for text columns, or set "]
+            message += [Argument("target"), " to the label column"]
+        if line == self._doubtful_line:
+            message += [". Use ", Argument("header", True), " if this line names the columns"]
+        if len(message) > 1:
+            message.append(".")
+        return error_at(self.source, *message, line=line, column=column, names=self._columns.names)
+
+
+def decode_line(line: bytes, source: str, number: int) -> str:
+    """Return a line as text; DataError if it is not UTF-8."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        what = f"byte {line[error.start]:#04x} is not UTF-8 text; save the file as UTF-8"
+        raise error_at(source, what, line=number) from None
+
+
+def split_line(text: str, dialect: Dialect, source: str, number: int) -> list[str]:
+    """Return the fields of a line; DataError if there are too many, or if one is too long."""
+    # Counted before the line is split: each field takes far more memory than its text.
+    if text.count(dialect.delimiter) >= MOST_COLUMNS:
+        what = f"the line has more than {MOST_COLUMNS:,} fields, the limit"
+        raise error_at(source, what, line=number)
+    try:
+        return dialect.fields(text)
+    except csv.Error:
+        what = (
+            f"a field is longer than {csv.field_size_limit():,} characters. Is a closing quote "
+            "missing?"
+        )
+        raise error_at(source, what, line=number) from None
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        return text.isascii() or bool(text.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+# -- CSV and TSV ----------------------------------------------------------------------------------
+
+
+class _DelimitedFormat(Format):
+    """Rows of fields with a separator, and a header or none."""
+
+    is_text = True
+    delimiter: str
+
+    def find_delimiter(self, line: bytes) -> str:
+        """Return the separator of the fields in the first line of a file."""
+        return self.delimiter
+
+    def open(self, source: Source, options: ReadOptions) -> Table:
+        """Return a file as a table; the first lines show its columns."""
+        name = os.fspath(source)
+        first = first_lines(source, _N_SAMPLED)
+        if not len(first.numbers):
+            raise NoRowsError(f"{name}: the file is empty")
+        dialect = Dialect(self.find_delimiter(first.lines[0]))
+        # Only text columns need more than a header and a sample.
+        n_parsed = _N_SAMPLED if options.categories == "one-hot" else 2
+        lines = zip(first.lines, first.numbers.tolist(), strict=True)
+        sample = [
+            split_line(decode_line(line, name, number), dialect, name, number)
+            for line, number in islice(lines, n_parsed)
+        ]
+        target, features, first_line = options.target, options.features, int(first.numbers[0])
+        has_header = options.header
+        if has_header is None:
+            has_header = is_header(sample[0], target, features, name, first_line)
+        names = sample.pop(0) if has_header else None
+        if not sample:
+            raise NoRowsError(f"{name}: the file has a header but no data")
+        n_columns = len(sample[0] if names is None else names)
+        columns = choose_columns(name, n_columns, names, target, features)
+        return DelimitedTable(
+            source,
+            options,
+            dialect._replace(skip=int(has_header)),
+            columns,
+            _open_categories(name, columns, options.categories, sample),
+            doubtful_line=first_line if options.header is None else None,
         )
 
-    def _explain_field(self, column: int, text: str) -> list[str | Argument]:
-        """Return the message for a bad field; empty if nothing is wrong."""
-        if column == self.columns.target:
-            try:
-                self._label_number(text)
-            except InvalidLabelError as error:
-                return [f"label {show_label(text)} {error}"]
-            except ValueError as error:
-                return [str(error)]
-            return []
-        if column not in self._feature_at:
-            return []
-        values = self.categories.get(self._feature_at[column])
-        reason = why_not_a_number(text) if values is None else values.why_invalid(text)
-        if reason is None:
-            return []
-        if values is not None or self._are_features_given or not is_text(text):
-            return [reason]
-        return [
-            f"{reason}. Use ",
-            Argument("categories", "one-hot"),
-            " for text columns, or set ",
-            Argument("target"),
-            " to the label column",
-        ]
+    def write_to(self, stream: Any, data: Data, target: str) -> None:
+        """Write samples in rows, with a header if the features have names."""
+        text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
+        writer = csv.writer(text, delimiter=self.delimiter, lineterminator="\n")
+        names, columns = list_columns(data, target)
+        for column in columns:
+            _check_texts(column)
+        if names is not None:
+            _check_texts(np.array([name for name in names if name]))
+            writer.writerow(names)
+        writer.writerows(zip(*map(shorten_numbers, columns), strict=True))
+        text.detach()
 
-    def _fields(self, line: str, number: int) -> list[str]:
-        # Counted before the line is split: each field takes far more memory than its text.
-        if line.count(self._dialect.delimiter or " ") >= MOST_COLUMNS:
-            what = f"the line has more than {MOST_COLUMNS:,} fields, the limit"
-            raise error_at(self._source, what, line=number)
+
+class CsvFormat(_DelimitedFormat):
+    """Comma-separated values; semicolons and tabs are accepted too."""
+
+    name = "csv"
+    endings = (".csv",)
+    delimiter = ","
+
+    def matches_line(self, line: bytes) -> bool:
+        """Return whether a line is printable text with a separator."""
         try:
-            return self._dialect.fields(line)
-        except csv.Error:
-            what = (
-                f"a field is longer than {csv.field_size_limit():,} characters. Is a closing "
-                "quote missing?"
-            )
-            raise error_at(self._source, what, line=number) from None
-
-    def _text_blocks(self, n_rows: int, *, is_last: bool = False) -> Iterator[TextBlock]:
-        skip, comment = self._dialect.skip, self._dialect.comment
-        options: dict[str, Any] = {"is_last": is_last, "are_full": not is_last}
-        for block in text_blocks(self._path, n_rows, comment=comment, **options):
-            n_skipped = min(skip, len(block.numbers))
-            skip -= n_skipped
-            samples = block.split(n_skipped)[1] if n_skipped else block
-            if len(samples.numbers):
-                yield samples
-
-    def _decoded(self, block: TextBlock) -> list[str]:
-        """Return the lines of a block; DataError if one of them is not UTF-8 text."""
-        try:
-            return block.text.decode().split("\n")
+            text = line.decode()
         except UnicodeDecodeError:
-            pass
-        for line, number in zip(block.text.split(b"\n"), block.numbers.tolist(), strict=True):
-            try:
-                line.decode()
-            except UnicodeDecodeError as error:
-                what = f"byte {line[error.start]:#04x} is not UTF-8 text; save the file as UTF-8"
-                raise error_at(self._source, what, line=number) from None
-        raise AssertionError("lines that decode one by one also decode together")
+            return False
+        is_shown = text.replace("\t", " ").isprintable()
+        return is_shown and any(mark in text for mark in _DELIMITERS)
 
-    def _open_categories(
-        self, categories: Categories, sample: list[list[str]]
-    ) -> dict[int, CategoryIndex]:
-        """Return the indexes that collect the values of text features."""
-        columns = self.columns
-        if categories == "refuse":
-            return {}
-        if categories == "one-hot":
-            return {
-                k: CategoryIndex()
-                for k, i in enumerate(columns.features)
-                if any(is_text(row[i]) for row in sample if len(row) == columns.n_columns)
-            }
-        called = {columns.name_of(i): k for k, i in enumerate(columns.features)}
-        unknown = [name for name in categories if name not in called]
-        if unknown:
-            raise ArgumentError(
-                Argument("categories"),
-                f' has "{unknown[0]}", which is not a feature of {self._source}. Its features are '
-                f"{', '.join(list(called)[:20])}.{did_you_mean(unknown[0], called)}",
+    def find_delimiter(self, line: bytes) -> str:
+        """Return the separator that occurs most often."""
+        return max(_DELIMITERS, key=lambda mark: line.count(mark.encode()))
+
+
+class TsvFormat(_DelimitedFormat):
+    """Tab-separated values."""
+
+    name = "tsv"
+    endings = (".tsv", ".tab")
+    delimiter = "\t"
+
+
+def _open_categories(
+    source: str, columns: Columns, categories: Categories, sample: Sequence[Sequence[str]]
+) -> dict[int, CategoryIndex]:
+    """Return the indexes that collect the values of text features."""
+    if categories == "refuse":
+        return {}
+    if categories == "one-hot":
+        return {
+            k: CategoryIndex()
+            for k, i in enumerate(columns.features)
+            if any(is_text(row[i]) for row in sample if len(row) == columns.n_columns)
+        }
+    called = {columns.name_of(i): k for k, i in enumerate(columns.features)}
+    unknown = [name for name in categories if name not in called]
+    if unknown:
+        raise ArgumentError(
+            Argument("categories"),
+            f' has "{unknown[0]}", which is not a feature of {source}. Its features are '
+            f"{', '.join(list(called)[:20])}.{did_you_mean(unknown[0], called)}",
+        )
+    given = categories if isinstance(categories, Mapping) else dict.fromkeys(categories)
+    return {called[name]: CategoryIndex(values) for name, values in given.items()}
+
+
+def _check_texts(values: NDArray[Any]) -> None:
+    """Reject text that would not read back: fields are stripped, samples end with their line."""
+    texts = set() if values.dtype.kind in "biuf" else set(map(str, values.tolist()))
+    bad = [text for text in texts if not text or text.strip() != text or set(text) & {"\n", "\r"}]
+    if bad:
+        raise ArgumentError(
+            "text in CSV and TSV files cannot be blank, have spaces around it or contain line "
+            f"breaks; got {min(bad)!r}. Use another format."
+        )
+
+
+# -- LVQ ------------------------------------------------------------------------------------------
+
+
+class LvqFormat(Format):
+    """LVQ ASCII files, the format of LVQ_PAK (Kohonen et al. 1996).
+
+    The first line has the number of features; each other line has the features of a sample,
+    separated by whitespace, and its label. A file may have no labels. Lines that start with # are
+    comments.
+    """
+
+    name = "lvq"
+    endings = (".lvq", ".dat")
+    is_text = True
+
+    def open(self, source: Source, options: ReadOptions) -> Table:
+        """Return a file as a table; its first line gives the number of features."""
+        name = os.fspath(source)
+        head = first_lines(source, 2, comment=b"#")
+        if not len(head.numbers):
+            raise DataError(f"{name}: the file is empty")
+        count, *_ = head.lines[0].split()
+        if not (count.isdigit() and len(count) < _MOST_DIGITS and int(count) >= 1):
+            what = "the first line must start with the number of features"
+            raise error_at(name, what, line=int(head.numbers[0]))
+        if len(head.lines) < 2:
+            raise DataError(f"{name}: the file has no data after the number of features")
+        n_features, n_fields, line = int(count), len(head.lines[1].split()), int(head.numbers[1])
+        if n_fields not in (n_features, n_features + 1):
+            what = f"expected {n_features} features and a label; found {n_fields} fields"
+            raise error_at(name, what, line=line)
+        has_labels = options.target is not None
+        if has_labels and n_fields == n_features:
+            raise error_at(
+                name,
+                "there is no label after the features.",
+                PythonOnly(" Use target=None to read the file without labels."),
+                line=line,
             )
-        given = categories if isinstance(categories, Mapping) else dict.fromkeys(categories)
-        return {called[name]: CategoryIndex(values) for name, values in given.items()}
+        columns = Columns(
+            n_fields, None, tuple(range(n_features)), n_features if has_labels else None
+        )
+        dialect = Dialect(" ", comment=b"#", skip=1)
+        known = replace(options, features=n_features)
+        return check_expected(DelimitedTable(source, known, dialect, columns, {}), options)
 
-
-def _ignore(_: str) -> float:
-    return 0.0
-
-
-def _is_open(line: str, delimiter: str) -> bool:
-    """Return whether a line ends inside a quoted field."""
-    if line.count('"') % 2 == 0:
-        return False
-    closed: list[str] = next(csv.reader([line + '"'], delimiter=delimiter))
-    as_it_is: list[str] = next(csv.reader([line], delimiter=delimiter))
-    return closed == as_it_is
+    def write_to(self, stream: Any, data: Data, target: str) -> None:
+        """Write the number of features, then samples in rows with the label last."""
+        labels = None if data.y is None else [str(label) for label in data.y.tolist()]
+        if labels is not None and (bad := [label for label in labels if label.split() != [label]]):
+            raise ArgumentError(
+                f"labels in the lvq format cannot contain whitespace; got {bad[0]!r}. Use another "
+                "format."
+            )
+        stream.write(f"{data.n_features}\n".encode())
+        for i, row in enumerate(to_dense(data.X)):
+            words = [*map(str, shorten_numbers(row)), *([] if labels is None else [labels[i]])]
+            stream.write((" ".join(words) + "\n").encode())

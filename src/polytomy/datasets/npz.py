@@ -7,27 +7,35 @@ import math
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.datasets.categories import CategoryIndex
-from polytomy.datasets.label_index import LabelIndex, number_labels
 from polytomy.datasets.svmlight import LARGEST_INDEX
-from polytomy.datasets.table_blocks import RawBlock, check_finite
+from polytomy.datasets.tables import (
+    Data,
+    Format,
+    RawBlock,
+    ReadOptions,
+    Table,
+    check_expected,
+    number_rows,
+)
 from polytomy.errors import Argument, DataError, PythonOnly
 from polytomy.files import read_array, read_array_header
 from polytomy.inputs.sparse import MOST_ROWS_OR_COLUMNS, check_csr_parts
 
-__all__ = ["NpzTable"]
+__all__ = ["NpzFormat"]
 
 _SPARSE_PARTS = ("data", "indices", "indptr", "shape")
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 
 
-class NpzTable:
+class NpzTable(Table):
     """An npz file with the arrays X and y.
 
     A sparse X is stored as data, indices, indptr and shape. A dense X in C order is read block by
@@ -35,73 +43,50 @@ class NpzTable:
 
     Parameters
     ----------
-    path : file
-    n_features : expected number of features; None to accept any number
-    has_labels : whether to read the labels
-    label_index : collects the labels
+    source : file
+    options : ReadOptions
     """
 
-    categories: Mapping[int, CategoryIndex] = {}
+    n_rows: int
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        n_features: int | None,
-        has_labels: bool,
-        label_index: LabelIndex,
-    ) -> None:
-        self._most_columns = max(LARGEST_INDEX, n_features or 0)
-        self._path, self._source, self.label_index = path, os.fspath(path), label_index
-        with self._archive() as archive:
+    def __init__(self, source: str | os.PathLike[str], options: ReadOptions) -> None:
+        super().__init__(source, options)
+        self._most_columns = max(LARGEST_INDEX, options.n_features or 0)
+        has_labels = options.target is not None
+        with _open_archive(source) as archive:
             names = {info.filename.removesuffix(".npy") for info in archive.infolist()}
             self._is_sparse = "X" not in names and set(_SPARSE_PARTS) <= names
             if "X" not in names and not self._is_sparse:
                 shown = ", ".join(sorted(names)[:20])
-                raise DataError(f"{self._source}: the file has no array X; it has {shown}")
+                raise DataError(f"{self.source}: the file has no array X; it has {shown}")
             if self._is_sparse and "format" in names:
                 self._check_format(archive)
             self._labels = self._read(archive, "y") if has_labels and "y" in names else None
             if has_labels and self._labels is None:
                 raise DataError(
-                    f"{self._source}: the file has no array y with the labels.",
+                    f"{self.source}: the file has no array y with the labels.",
                     PythonOnly(" Use target=None to read it without labels."),
                 )
             self.n_rows, self.n_features = self._shape(archive)
             for count, what in ((self.n_rows, "rows"), (self.n_features, "columns")):
                 if count < 1:
-                    raise DataError(f"{self._source}: X has no {what}")
-            self.feature_names = self._names(archive) if "feature_names" in names else None
-            self._n_values = 0
+                    raise DataError(f"{self.source}: X has no {what}")
+            if "feature_names" in names:
+                self.feature_names = self._names(archive)
+            self.bytes_per_row = 8 * self.n_features
             if self._is_sparse:
                 with archive.open("data.npy") as member:
-                    self._n_values = math.prod(read_array_header(cast(BinaryIO, member)).shape)
+                    n_values = math.prod(read_array_header(cast(BinaryIO, member)).shape)
+                self.bytes_per_row = 12 * n_values // self.n_rows + 8
         if self._labels is not None and self._labels.shape != (self.n_rows,):
             raise DataError(
-                f"{self._source}: X has {self.n_rows} rows, but y has shape {self._labels.shape}"
+                f"{self.source}: X has {self.n_rows} rows, but y has shape {self._labels.shape}"
             )
-
-    @property
-    def bytes_per_row(self) -> int:
-        """Size of a sample in memory; of sparse samples, the average."""
-        if self._is_sparse:
-            return 12 * self._n_values // self.n_rows + 8
-        return 8 * self.n_features
 
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
-        first = 0
-        with self._archive() as archive:
-            for X in self._matrices(archive, n_rows):
-                last = first + X.shape[0]
-                rows = np.arange(first + 1, last + 1, dtype=np.int64)
-                check_finite(X, rows, self._source, self.feature_names)
-                labels = None
-                if self._labels is not None:
-                    part = self._labels[first:last]
-                    labels = number_labels(self.label_index, part, rows, self._source)
-                yield RawBlock(X, labels, rows)
-                first = last
+        with _open_archive(self.source) as archive:
+            yield from number_rows(self, self._matrices(archive, n_rows), self._labels)
 
     def _matrices(self, archive: zipfile.ZipFile, n_rows: int) -> Iterator[Any]:
         if self._is_sparse:
@@ -115,7 +100,7 @@ class NpzTable:
                     size = row_bytes * min(n_rows, self.n_rows - first)
                     content = member.read(size)
                     if len(content) < size:
-                        raise DataError(f"{self._source}: X is truncated")
+                        raise DataError(f"{self.source}: X is truncated")
                     part = np.frombuffer(content, header.dtype).reshape(-1, self.n_features)
                     yield part.astype(np.float64)
                 return
@@ -125,12 +110,12 @@ class NpzTable:
     def _sparse(self, archive: zipfile.ZipFile) -> Any:
         data, indices, indptr = (self._read(archive, part) for part in _SPARSE_PARTS[:3])
         if data.dtype.kind not in "biuf":
-            raise DataError(f"{self._source}: X has type {data.dtype}; it must be numeric")
+            raise DataError(f"{self.source}: X has type {data.dtype}; it must be numeric")
         shape = (self.n_rows, self.n_features)
         try:
             return check_csr_parts(data.astype(np.float64), indices, indptr, shape)
         except ValueError as error:
-            raise DataError(f"{self._source}: X is not a valid CSR matrix: {error}") from error
+            raise DataError(f"{self.source}: X is not a valid CSR matrix: {error}") from error
 
     def _check_format(self, archive: zipfile.ZipFile) -> None:
         """Reject other formats of `scipy.sparse.save_npz`, whose parts may look like CSR."""
@@ -139,7 +124,7 @@ class NpzTable:
             name = member.read(64).replace(b"\0", b"").decode("ascii", "replace")
         if name != "csr":
             raise DataError(
-                f"{self._source}: X is stored in the sparse format {name!r}; only 'csr' is read. "
+                f"{self.source}: X is stored in the sparse format {name!r}; only 'csr' is read. "
                 "Save X.tocsr()."
             )
 
@@ -148,7 +133,7 @@ class NpzTable:
             values = self._read(archive, "shape")
             if values.dtype.kind not in "iu" or values.ndim != 1:
                 raise DataError(
-                    f"{self._source}, array shape: {values.tolist()} is not a shape; it must be "
+                    f"{self.source}, array shape: {values.tolist()} is not a shape; it must be "
                     "two integers"
                 )
             shape = tuple(values.tolist())
@@ -156,18 +141,18 @@ class NpzTable:
             with archive.open("X.npy") as member:
                 header = read_array_header(cast(BinaryIO, member))
             if header.dtype.kind not in "biuf":
-                raise DataError(f"{self._source}: X has type {header.dtype}; it must be numeric")
+                raise DataError(f"{self.source}: X has type {header.dtype}; it must be numeric")
             shape = header.shape
         if len(shape) != 2:
-            raise DataError(f"{self._source}: X has shape {shape}; it must have two dimensions")
+            raise DataError(f"{self.source}: X has shape {shape}; it must have two dimensions")
         if self._is_sparse and max(shape) > MOST_ROWS_OR_COLUMNS:
             raise DataError(
-                f"{self._source}: X has shape {shape}; at most {MOST_ROWS_OR_COLUMNS} rows and "
+                f"{self.source}: X has shape {shape}; at most {MOST_ROWS_OR_COLUMNS} rows and "
                 "columns are supported"
             )
         if self._is_sparse and shape[1] > self._most_columns:
             raise DataError(
-                f"{self._source}: X has {shape[1]} columns, more than {self._most_columns}. If "
+                f"{self.source}: X has {shape[1]} columns, more than {self._most_columns}. If "
                 "that is correct, set the number of features: ",
                 Argument("features", shape[1]),
                 ".",
@@ -178,7 +163,7 @@ class NpzTable:
         names = self._read(archive, "feature_names")
         if names.dtype.kind != "U" or names.shape != (self.n_features,):
             raise DataError(
-                f"{self._source}, array feature_names: an array of {names.dtype} of shape "
+                f"{self.source}, array feature_names: an array of {names.dtype} of shape "
                 f"{names.shape} does not name the {self.n_features} columns of X"
             )
         return tuple(names.tolist())
@@ -189,36 +174,55 @@ class NpzTable:
             try:
                 return read_array(cast(BinaryIO, member), info.file_size)
             except ValueError as error:
-                raise DataError(f"{self._source}, array {name}: {error}") from error
-
-    def _archive(self) -> _Archive:
-        return _Archive(self._path)
+                raise DataError(f"{self.source}, array {name}: {error}") from error
 
 
-class _Archive:
-    """A zip archive that raises DataError if it is damaged."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._source = os.fspath(path)
-        self._file = Path(path).open("rb")  # noqa: SIM115
+@contextmanager
+def _open_archive(path: str | os.PathLike[str]) -> Iterator[zipfile.ZipFile]:
+    """Yield a zip archive; DataError if it is damaged."""
+    source = os.fspath(path)
+    with Path(path).open("rb") as file:
         try:
-            self._archive = zipfile.ZipFile(self._file)
+            archive = zipfile.ZipFile(file)
         except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-            self._file.close()
-            raise DataError(f"{self._source}: this is not an npz file: {error}") from error
-
-    def __enter__(self) -> zipfile.ZipFile:
-        return self._archive
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        self._file.close()
-        damage = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
-        is_damaged = isinstance(error, (*damage, ValueError)) and not isinstance(error, DataError)
-        # The directory of the archive may point to a place before its start.
-        if is_damaged or (isinstance(error, OSError) and error.errno == errno.EINVAL):
-            raise DataError(f"{self._source}: the npz file is damaged: {error}") from error
+            raise DataError(f"{source}: this is not an npz file: {error}") from error
+        try:
+            yield archive
+        except DataError:
+            raise
+        except (*_DAMAGE, ValueError, OSError) as error:
+            # The directory of the archive may point to a place before its start.
+            if isinstance(error, OSError) and error.errno != errno.EINVAL:
+                raise
+            raise DataError(f"{source}: the npz file is damaged: {error}") from error
 
 
 def _slices(X: Any, n_rows: int) -> Iterator[Any]:
     for first in range(0, X.shape[0], n_rows):
         yield X[first : first + n_rows]
+
+
+class NpzFormat(Format):
+    """NumPy's archives of arrays."""
+
+    name = "npz"
+    endings = (".npz",)
+
+    def open(self, source: str | os.PathLike[str], options: ReadOptions) -> Table:
+        """Return a file as a table."""
+        return check_expected(NpzTable(source, options), options)
+
+    def write_to(self, stream: Any, data: Data, target: str) -> None:
+        """Write X (or the parts of its CSR form), y and the names of the features."""
+        arrays: dict[str, Any] = {}
+        if isinstance(data.X, np.ndarray):
+            arrays["X"] = np.ascontiguousarray(data.X)
+        else:
+            X = data.X.tocsr()
+            arrays |= {"data": X.data, "indices": X.indices, "indptr": X.indptr}
+            arrays |= {"shape": np.array(X.shape)}
+        if data.y is not None:
+            arrays["y"] = data.y.astype(np.str_) if data.y.dtype.kind == "O" else data.y
+        if data.feature_names is not None:
+            arrays["feature_names"] = np.array(data.feature_names)
+        np.savez_compressed(stream, **arrays)

@@ -1,189 +1,134 @@
-"""Tables in Parquet files, read with the optional package pyarrow."""
+"""Tables in Parquet files, and in folders of them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.datasets.categories import Categories, CategoryIndex
-from polytomy.datasets.columns import Columns, ColumnTable, Features, Target, choose_columns
-from polytomy.datasets.label_index import (
-    InvalidLabelError,
-    LabelIndex,
-    number_labels,
-    show_label,
+from polytomy.datasets.columns import choose_columns
+from polytomy.datasets.fields import CategoryIndex, error_at, number_labels
+from polytomy.datasets.sources import list_files
+from polytomy.datasets.tables import (
+    Data,
+    Format,
+    NoRowsError,
+    RawBlock,
+    ReadOptions,
+    Table,
+    list_columns,
 )
-from polytomy.datasets.located_errors import error_at
-from polytomy.datasets.table_blocks import NoRowsError, RawBlock
-from polytomy.errors import Argument, ArgumentError, DataError
+from polytomy.errors import Argument, DataError
 
-__all__ = ["ParquetTable", "count_parquet_rows", "import_pyarrow"]
+__all__ = ["ParquetFormat", "ParquetTable"]
 
 # Bytes of a column to read ahead; without a limit, it would be a whole row group.
 _READ_AHEAD = 2**18
 
 
-def import_pyarrow() -> Any:
-    """Return pyarrow; if it is missing, raise an ArgumentError that says how to install it."""
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise ArgumentError(
-            "Parquet files need pyarrow. Install it with: pip install polytomy[parquet]"
-        ) from error
-    return pyarrow
-
-
-def count_parquet_rows(path: str | os.PathLike[str]) -> int:
-    """Return the number of rows that a Parquet file declares; DataError if it is not one."""
-    arrow = import_pyarrow()
-    try:
-        return int(arrow.parquet.read_metadata(path).num_rows)
-    except (arrow.ArrowException, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise DataError(f"{os.fspath(path)}: this is not a Parquet file: {error}") from error
-
-
-def _without_index(schema: Any, target: Target, features: Features) -> list[str]:
-    """Return the names of the columns, without the index of a pandas frame.
-
-    An index is a column only if it is requested by name: row numbers are not a feature, and they
-    reveal the classes if the rows were sorted by class.
-    """
-    asked = {target} if isinstance(features, int | None) else {target, *features}
-    index = {
-        name
-        for name in (schema.pandas_metadata or {}).get("index_columns", ())
-        if isinstance(name, str) and name not in asked
-    }
-    return [name for name in schema.names if name not in index]
-
-
-class ParquetTable(ColumnTable):
+class ParquetTable(Table):
     """A table in a Parquet file, which is read page by page.
 
     Parameters
     ----------
-    path : file
-    target, features : see `choose_columns`
-    categories : see `polytomy.datasets.read_data`
-    label_index : collects the labels
+    source : file
+    options : ReadOptions
     row_groups : numbers of consecutive row groups to read; all by default
 
     Attributes
     ----------
+    columns : Columns to read
     rows_of_groups : tuple of int, number of rows of each row group of the file
     """
 
+    n_rows: int
+
     def __init__(
         self,
-        path: str | os.PathLike[str],
-        *,
-        target: Target,
-        features: Features,
-        categories: Categories,
-        label_index: LabelIndex,
+        source: str | os.PathLike[str],
+        options: ReadOptions,
         row_groups: Sequence[int] | None = None,
     ) -> None:
-        self._arrow = import_pyarrow()
-        self._source, self.label_index = os.fspath(path), label_index
-        with self._reporting("this is not a Parquet file"):
-            self._file = self._arrow.parquet.ParquetFile(path, buffer_size=_READ_AHEAD)
-            schema = self._file.schema_arrow
-            metadata = self._file.metadata
+        from pyarrow import parquet
+
+        super().__init__(source, options)
+        with _reporting(self.source, "this is not a Parquet file"):
+            self._file = parquet.ParquetFile(source, buffer_size=_READ_AHEAD)
+            schema, metadata = self._file.schema_arrow, self._file.metadata
             sizes = [metadata.row_group(k).num_rows for k in range(metadata.num_row_groups)]
         self.rows_of_groups = tuple(sizes)
-        chosen = range(len(sizes)) if row_groups is None else row_groups
-        self._row_groups = list(chosen)
+        self._row_groups = list(range(len(sizes)) if row_groups is None else row_groups)
         self._first_row = 1 + sum(sizes[: self._row_groups[0]] if self._row_groups else [])
         self.n_rows = sum(sizes[k] for k in self._row_groups)
         if self.n_rows < 1:
-            raise NoRowsError(f"{self._source}: the file has no rows")
-        names = _without_index(schema, target, features)
-        self.columns: Columns = choose_columns(self._source, len(names), names, target, features)
+            raise NoRowsError(f"{self.source}: the file has no rows")
+        names = _without_index(schema, options)
+        self.columns = choose_columns(
+            self.source, len(names), names, options.target, options.features
+        )
+        self.feature_names = self.columns.feature_names
+        self.label_name = self.columns.label_name
+        self.n_features = len(self.columns.features)
+        self.bytes_per_row = 8 * self.n_features
+        self.categories: Mapping[int, CategoryIndex] = self._open_categories(schema)
+        if self.label_name is not None:
+            kind = schema.field(self.label_name).type
+            if not (_is_text(kind) or _is_number(_type_of_values(kind))):
+                what = f"the column has type {kind}; labels must be numbers, text or booleans"
+                raise error_at(self.source, what, column=self.columns.target, names=names)
+
+    def _open_categories(self, schema: Any) -> dict[int, CategoryIndex]:
+        """Return the indexes that collect the values of text features; other text is an error."""
+        categories = self._options.categories
         given = categories if isinstance(categories, Mapping) else {}
-        self.categories: dict[int, CategoryIndex] = {}
-        for k, name in enumerate(self.feature_names or ()):
+        opened: dict[int, CategoryIndex] = {}
+        for k, name in enumerate(self.called):
             kind = schema.field(name).type
-            is_text = self._is_text(kind)
-            if is_text and (categories == "one-hot" or name in categories):
-                self.categories[k] = CategoryIndex(given.get(name))
-            elif is_text or not self._is_number(kind):
+            if _is_text(kind) and (categories == "one-hot" or name in categories):
+                opened[k] = CategoryIndex(given.get(name))
+            elif not _is_number(kind):
                 message: list[str | Argument] = [f"the column has type {kind}, not a number"]
-                if is_text:
+                if _is_text(kind):
                     message += [". Use ", Argument("categories", "one-hot"), " for text columns."]
-                raise error_at(self._source, *message, column=self.columns.features[k], names=names)
-
-        label = self.columns.target
-        if label is not None and not self._is_label(kind := schema.field(names[label]).type):
-            what = f"the column has type {kind}; labels must be numbers, text or booleans"
-            raise error_at(self._source, what, column=label, names=names)
-
-    @contextmanager
-    def _reporting(self, problem: str) -> Iterator[None]:
-        """Raise DataError instead of the errors that pyarrow raises for damaged files."""
-        try:
-            yield
-        except (self._arrow.ArrowException, OSError, UnicodeDecodeError) as error:
-            if isinstance(error, OSError) and error.errno is not None:
-                raise  # the file cannot be read at all
-            raise DataError(f"{self._source}: {problem}: {error}") from error
+                place = self.columns.features[k]
+                raise error_at(self.source, *message, column=place, names=self.columns.names)
+        return opened
 
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
-        names = self.columns.names or ()
-        wanted = list(self.feature_names or ())
-        target = None if self.columns.target is None else names[self.columns.target]
+        wanted = [*self.called, *([] if self.label_name is None else [self.label_name])]
         first = self._first_row
-        with self._reporting("the Parquet file is damaged"):
-            batches = self._file.iter_batches(
-                n_rows, self._row_groups, columns=wanted if target is None else [*wanted, target]
-            )
-            for batch in batches:
+        with _reporting(self.source, "the Parquet file is damaged"):
+            for batch in self._file.iter_batches(n_rows, self._row_groups, columns=wanted):
                 rows = np.arange(first, first + len(batch), dtype=np.int64)
-                X = np.empty((len(batch), len(wanted)))
-                for k, name in enumerate(wanted):
+                X = np.empty((len(batch), self.n_features))
+                for k, name in enumerate(self.called):
                     X[:, k] = self._numbers(batch.column(name), k, rows)
                 labels = None
-                if target is not None:
-                    labels = self._label_numbers(batch.column(target), rows)
+                if self.label_name is not None:
+                    labels = self._label_numbers(batch.column(self.label_name), rows)
                 yield RawBlock(X, labels, rows)
                 first += len(batch)
 
     def _label_numbers(self, column: Any, rows: NDArray[np.int64]) -> NDArray[np.intp]:
         position = self.columns.target
-        self._check_complete(column, position, rows)
-        if self._arrow.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-            self._check_complete(column, position, rows)
-        if not self._is_text(column.type):
-            values = column.to_numpy(zero_copy_only=False)
-            return number_labels(self.label_index, values, rows, self._source)
-        values = column.to_pylist()
-        numbers = np.empty(len(values), dtype=np.intp)
-        for k, value in enumerate(values):
-            try:
-                numbers[k] = self.label_index.number(value)
-            except InvalidLabelError as error:
-                what = f"label {show_label(value)} {error}"
-                raise self._error(what, int(rows[k]), position) from None
-        return numbers
+        column = self._check_complete(column, position, rows)
+        if _is_text(column.type):
+            return self._number_texts(column, self.label_index.number, position, rows)
+        values = column.to_numpy(zero_copy_only=False)
+        return number_labels(self.label_index, values, rows, self.source)
 
     def _numbers(self, column: Any, k: int, rows: NDArray[np.int64]) -> NDArray[Any]:
         position = self.columns.features[k]
-        self._check_complete(column, position, rows)
+        column = self._check_complete(column, position, rows)
         if k in self.categories:
-            values = self.categories[k]
-            for row, text in zip(rows.tolist(), column.to_pylist(), strict=True):
-                if reason := values.why_invalid(str(text).strip()):
-                    raise self._error(reason, row, position)
-            return np.array([values.number(str(text)) for text in column.to_pylist()])
+            return self._number_texts(column, self.categories[k].number, position, rows)
         numbers = column.to_numpy(zero_copy_only=False).astype(np.float64)
         if not np.isfinite(numbers).all():
             first = int(np.argmin(np.isfinite(numbers)))
@@ -193,25 +138,149 @@ class ParquetTable(ColumnTable):
             raise self._error(what, int(rows[first]), position)
         return np.asarray(numbers)
 
-    def _check_complete(self, column: Any, position: int | None, rows: NDArray[np.int64]) -> None:
+    def _number_texts(
+        self,
+        column: Any,
+        number_of: Callable[[str], int],
+        position: int | None,
+        rows: NDArray[np.int64],
+    ) -> NDArray[np.intp]:
+        """Return the numbers of texts; each different text is looked up once."""
+        words = column.dictionary_encode()
+        places = words.indices.to_numpy()
+        numbers: list[int] = []
+        for text in words.dictionary.to_pylist():
+            try:
+                numbers.append(number_of(text))
+            except ValueError as error:
+                row = int(rows[np.argmax(places == len(numbers))])
+                raise self._error(str(error), row, position) from None
+        return np.asarray(np.array(numbers, dtype=np.intp)[places])
+
+    def _check_complete(self, column: Any, position: int | None, rows: NDArray[np.int64]) -> Any:
+        """Return the plain values of a column; DataError if one of them is missing."""
+        if _type_of_values(column.type) != column.type:
+            column = column.cast(column.type.value_type)
         if column.null_count:
             first = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
             raise self._error("the value is missing", int(rows[first]), position)
+        return column
 
     def _error(self, what: str, row: int, position: int | None) -> DataError:
-        return error_at(self._source, what, row=row, column=position, names=self.columns.names)
+        return error_at(self.source, what, row=row, column=position, names=self.columns.names)
 
-    def _is_text(self, kind: Any) -> bool:
-        types = self._arrow.types
-        if types.is_dictionary(kind):
-            kind = kind.value_type
-        return bool(types.is_string(kind) or types.is_large_string(kind))
 
-    def _is_label(self, kind: Any) -> bool:
-        if self._arrow.types.is_dictionary(kind):
-            kind = kind.value_type
-        return self._is_text(kind) or self._is_number(kind)
+class ParquetFolder(Table):
+    """A table whose rows are in several Parquet files; only one of them is open at a time.
 
-    def _is_number(self, kind: Any) -> bool:
-        types = self._arrow.types
-        return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
+    All files must have the columns of the first. Files without rows are skipped.
+
+    Parameters
+    ----------
+    source : folder
+    options : ReadOptions
+    """
+
+    def __init__(self, source: str | os.PathLike[str], options: ReadOptions) -> None:
+        super().__init__(source, options)
+        files = list_files(source, ParquetFormat.endings)
+        counts = {file: _count_rows(file) for file in files}
+        self._files = [file for file, n_rows in counts.items() if n_rows]
+        if not self._files:
+            raise DataError(f"{self.source}: the *.parquet files in the folder have no rows")
+        self.n_rows = sum(counts.values())
+        first = ParquetTable(self._files[0], options)
+        self.feature_names, self.label_name = first.feature_names, first.label_name
+        self.n_features, self.bytes_per_row = first.n_features, first.bytes_per_row
+        self.categories = first.categories
+        self._options = replace(options, target=first.label_name, features=first.feature_names)
+        for file in self._files[1:]:
+            ParquetTable(file, self._options)  # columns are checked before anything is read
+
+    def blocks(self, n_rows: int) -> Iterator[RawBlock]:
+        """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
+        for file in self._files:
+            table = ParquetTable(file, self._options)
+            # Labels and values are numbered across all files.
+            table.label_index, table.categories = self.label_index, self.categories
+            yield from table.blocks(n_rows)
+
+
+class ParquetFormat(Format):
+    """Parquet files, and folders of them."""
+
+    name = "parquet"
+    endings = (".parquet", ".pq")
+
+    def matches_path(self, path: Path) -> bool:
+        """Return whether a name ends like these files, or is that of a folder."""
+        return path.is_dir() or super().matches_path(path)
+
+    def open(self, source: str | os.PathLike[str], options: ReadOptions) -> Table:
+        """Return a file or a folder as a table."""
+        kind = ParquetFolder if Path(source).is_dir() else ParquetTable
+        return kind(source, options)
+
+    def write_to(self, stream: Any, data: Data, target: str) -> None:
+        """Write samples in columns; features without names are called x1, x2, …"""
+        import pyarrow as arrow
+        from pyarrow import parquet
+
+        names, columns = list_columns(data, target)
+        if names is None:
+            names = [f"x{k + 1}" for k in range(data.n_features)]
+            names += [] if data.y is None else [target]
+        parquet.write_table(arrow.table([arrow.array(c) for c in columns], names=names), stream)
+
+
+def _count_rows(path: Path) -> int:
+    """Return the number of rows that a Parquet file declares; DataError if it is not one."""
+    from pyarrow import parquet
+
+    with _reporting(os.fspath(path), "this is not a Parquet file"):
+        return int(parquet.read_metadata(path).num_rows)
+
+
+@contextmanager
+def _reporting(source: str, problem: str) -> Iterator[None]:
+    """Raise DataError instead of the errors that pyarrow raises for damaged files."""
+    from pyarrow import ArrowException
+
+    try:
+        yield
+    except (ArrowException, OSError, UnicodeDecodeError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the file cannot be read at all
+        raise DataError(f"{source}: {problem}: {error}") from error
+
+
+def _without_index(schema: Any, options: ReadOptions) -> list[str]:
+    """Return the names of the columns, without the index of a pandas frame.
+
+    An index is a column only if it is requested by name: row numbers are not a feature, and they
+    reveal the classes if the rows were sorted by class.
+    """
+    features = () if isinstance(options.features, int | None) else options.features
+    index = (schema.pandas_metadata or {}).get("index_columns", ())
+    hidden = {name for name in index if isinstance(name, str)} - {options.target, *features}
+    return [name for name in schema.names if name not in hidden]
+
+
+def _type_of_values(kind: Any) -> Any:
+    """Return the type of the values of a column, which may be numbers in a dictionary."""
+    from pyarrow import types
+
+    return kind.value_type if types.is_dictionary(kind) else kind
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    kind = _type_of_values(kind)
+    return bool(types.is_string(kind) or types.is_large_string(kind))
+
+
+def _is_number(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))

@@ -7,28 +7,27 @@ default.
 from __future__ import annotations
 
 import io
-import os
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from polytomy.datasets.categories import CategoryIndex
-from polytomy.datasets.label_index import LabelIndex, number_labels
-from polytomy.datasets.located_errors import error_at
-from polytomy.datasets.number_fields import why_not_a_number
-from polytomy.datasets.streams import Source, Stream
-from polytomy.datasets.table_blocks import RawBlock
-from polytomy.datasets.text_lines import LineBlock, line_blocks
-from polytomy.errors import Argument, DataError
+from polytomy.datasets.fields import error_at, number_labels, why_not_a_number
+from polytomy.datasets.sources import Source, Stream, TextBlock, first_lines, text_blocks
+from polytomy.datasets.tables import (
+    Data,
+    Format,
+    RawBlock,
+    ReadOptions,
+    Table,
+    shorten_numbers,
+)
+from polytomy.errors import Argument, ArgumentError, DataError
 
-__all__ = ["KernelTable", "SvmlightTable", "ZeroBased", "looks_like_svmlight"]
-
-ZeroBased = bool | Literal["auto"]
-"""Whether indices start at zero; "auto" if an index 0 occurs."""
+__all__ = ["LARGEST_INDEX", "KernelFormat", "SvmlightFormat"]
 
 _SCAN_ROWS = 10_000
 _SAMPLE_ROWS = 1000
@@ -40,102 +39,118 @@ _ZERO = re.compile(rb"\s0+:")
 _LINE = re.compile(rb"[-+.\deE]+(\s+(qid:)?\d+:\S+)+\s*(#.*)?")
 
 
-def looks_like_svmlight(line: bytes) -> bool:
-    """Return whether a line is a number followed by pairs ``index:value``."""
-    return _LINE.fullmatch(line) is not None
-
-
-class SvmlightTable:
-    """A sparse table in a text file.
+class _PairTable(Table):
+    """A text file with a label and pairs ``index:value`` in each line.
 
     Parameters
     ----------
-    path : file or stream, gzipped or not
-    n_features : number of features; None to find it, which reads the file twice
-    extra_features : whether samples may have more; a block is then as wide as its widest sample
-    has_labels : whether to read the labels
-    label_index : collects the labels
-    zero_based : whether indices start at zero
-        "auto" looks for an index 0 anywhere in a file. In a stream whose number of features is
-        given it looks at the first lines, so that memory is bounded; an index 0 after them is an
-        error.
+    source : file or stream, gzipped or not
+    options : ReadOptions
     """
 
-    feature_names = None
-    n_rows = None
-    categories: Mapping[int, CategoryIndex] = {}
+    def __init__(self, source: Source, options: ReadOptions) -> None:
+        super().__init__(source, options)
+        self._largest = max(LARGEST_INDEX, options.n_features or 0)
+        self._sample = first_lines(source, _SAMPLE_ROWS, comment=b"#")
+        if not len(self._sample.numbers):
+            raise DataError(f"{self.source}: the file is empty")
 
-    def __init__(
-        self,
-        path: Source,
-        *,
-        n_features: int | None,
-        has_labels: bool,
-        label_index: LabelIndex,
-        extra_features: bool = False,
-        zero_based: ZeroBased = "auto",
-    ) -> None:
-        self._path, self._source = path, os.fspath(path)
-        self._zero_based: bool | None = None if zero_based == "auto" else zero_based
-        self._has_labels, self.label_index = has_labels, label_index
-        self._n_features, self._extra_features = n_features, extra_features
-        self._largest = max(LARGEST_INDEX, n_features or 0)
+    def _lines(self, n_rows: int, *, is_last: bool = False) -> Iterator[TextBlock]:
+        return text_blocks(self._path, n_rows, comment=b"#", is_last=is_last)
 
-    @property
-    def n_features(self) -> int:
-        """Number of features: as given, or else the largest index of the file."""
-        if self._n_features is None:
-            width, has_zero = 1, False
-            for block in self._lines(_SCAN_ROWS):
-                X, _ = self._parse(block)
-                width, has_zero = max(width, X.shape[1]), has_zero or _has_zero(X)
-            if self._zero_based is None:
-                self._set_base(has_zero)
-            self._n_features = max(1, width - (not self._zero_based))
-        return self._n_features
+    def _parse(self, block: TextBlock) -> tuple[csr_array, NDArray[np.float64]]:
+        """Return the values of a block, with indices as they are in the file, and the labels."""
+        from sklearn.datasets import load_svmlight_file
 
-    @property
-    def is_zero_based(self) -> bool:
-        """Whether indices start at zero, as given or as found in the file."""
-        if self._zero_based is None and self._n_features is None:
-            assert self.n_features, "the same pass over the file finds both"
-        if self._zero_based is None:
-            self._set_base(self._find_zero())
-        assert self._zero_based is not None, "it was set above"
-        return self._zero_based
+        try:
+            X, y = load_svmlight_file(io.BytesIO(block.text), zero_based=True)
+        except (ValueError, OverflowError, UnicodeDecodeError) as error:
+            raise self._explain(block, error) from None
+        # Indices from 1 make one more column.
+        is_good = X.shape[0] == len(block.numbers) and X.shape[1] <= self._largest + 1
+        if not (is_good and np.isfinite(X.data).all() and np.isfinite(y).all()):
+            raise self._explain(block)
+        return csr_array(X), y
 
-    def _set_base(self, has_zero: bool) -> None:
-        if has_zero:
-            block = next(self._lines(_SAMPLE_ROWS))
-            if _are_kernel_rows(self._parse(block)[0]):
-                raise error_at(
-                    self._source,
-                    "these may be rows of kernel values, or features numbered from 0. Use ",
-                    Argument("format", "kernel"),
-                    " or ",
-                    Argument("zero_based", True),
-                    ".",
-                    line=block.numbers[0],
-                )
-        self._zero_based = has_zero
+    def _make_block(self, X: Any, y: NDArray[np.float64], block: TextBlock) -> RawBlock:
+        labels = None
+        if self._options.target is not None:
+            labels = number_labels(self.label_index, y, block.numbers, self.source)
+        return RawBlock(X, labels, block.numbers)
+
+    def _explain(self, block: TextBlock, error: Exception | None = None) -> DataError:
+        """Return the error of the first bad line of a block."""
+        for line, number in zip(block.lines, block.numbers.tolist(), strict=True):
+            label, *pairs = line.split(b"#")[0].decode("utf-8", "replace").split() or [""]
+            reason = why_not_a_number(label)
+            message = [f"label: {reason}"] if reason else self._explain_pairs(pairs)
+            if message:
+                return error_at(self.source, *message, line=number)
+        reason = "" if error is None else f": {error}"
+        first, last = block.numbers[0], block.numbers[-1]
+        return DataError(f"{self.source}: lines {first} to {last} are not svmlight data{reason}")
+
+    def _explain_pairs(self, pairs: list[str]) -> list[str | Argument]:
+        """Return the message for bad pairs; empty if nothing is wrong."""
+        raise NotImplementedError
+
+
+class SvmlightTable(_PairTable):
+    """A sparse table in a text file, which is read twice if the number of features is unknown.
+
+    With ``zero_based="auto"``, an index 0 anywhere in a file decides. In a stream whose number of
+    features is given, only the first lines do, so that memory is bounded; an index 0 after them is
+    an error.
+    """
+
+    def __init__(self, source: Source, options: ReadOptions) -> None:
+        super().__init__(source, options)
+        X, _ = self._parse(self._sample)
+        self.bytes_per_row = 12 * int(X.nnz) // int(X.shape[0]) + 8
+        is_unknown = options.zero_based == "auto"
+        self.is_zero_based = None if is_unknown else bool(options.zero_based)
+        if options.n_features is None:
+            width, has_zero = self._scan()
+        else:
+            width, has_zero = 0, is_unknown and self._find_zero()
+        if is_unknown:
+            if has_zero:
+                self._check_not_kernel(X)
+            self.is_zero_based = has_zero
+        self.n_features = options.n_features or max(1, width - (not self.is_zero_based))
+
+    def _scan(self) -> tuple[int, bool]:
+        """Return one more than the largest index of the file, and whether it has an index 0."""
+        width, has_zero = 1, False
+        for block in self._lines(_SCAN_ROWS):
+            X, _ = self._parse(block)
+            width, has_zero = max(width, X.shape[1]), has_zero or _has_zero(X)
+        return width, has_zero
 
     def _find_zero(self) -> bool:
         """Return whether a file, or the start of a stream, has an index 0."""
-        for block in self._lines(_SAMPLE_ROWS if isinstance(self._path, Stream) else _SCAN_ROWS):
+        is_stream = isinstance(self._path, Stream)
+        for block in [self._sample] if is_stream else self._lines(_SCAN_ROWS):
             # A search of all bytes is much faster than parsing; a match may be in a comment.
-            if _ZERO.search(b"\n".join(block.lines)):
-                lines = (line.partition(b"#")[0] for line in block.lines)
-                if any(map(_ZERO.search, lines)):
-                    return True
-            if isinstance(self._path, Stream):
-                break
+            if _ZERO.search(block.text) and any(
+                _ZERO.search(line.partition(b"#")[0]) for line in block.lines
+            ):
+                return True
         return False
 
-    @property
-    def bytes_per_row(self) -> int:
-        """Average size of a sample in memory, estimated from the first lines."""
-        X, _ = self._parse(next(self._lines(_SAMPLE_ROWS)))
-        return 12 * int(X.nnz) // int(X.shape[0]) + 8
+    def _check_not_kernel(self, X: csr_array) -> None:
+        """Raise DataError if rows may be those of a kernel: ``0:1 1:value``, ``0:2 1:value``."""
+        numbers = np.arange(X.shape[0]) + 1.0
+        if len(numbers) > 1 and np.array_equal(X[:, [0]].toarray()[:, 0], numbers):
+            raise error_at(
+                self.source,
+                "these may be rows of kernel values, or features numbered from 0. Use ",
+                Argument("format", "kernel"),
+                " or ",
+                Argument("zero_based", True),
+                ".",
+                line=int(self._sample.numbers[0]),
+            )
 
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
@@ -143,73 +158,32 @@ class SvmlightTable:
         for block in self._lines(n_rows, is_last=True):
             X, y = self._parse(block)
             if first and _has_zero(X):
-                raise self._explain(block, None)
+                raise self._explain(block)
             width = X.shape[1] - first
-            if width > n_features and not self._extra_features:
-                raise self._too_wide(block, n_features)
+            if width > n_features and not self._options.extra_features:
+                raise self._too_wide(block)
             shape = (X.shape[0], max(n_features, width))
             parts = X.data, X.indices - first, X.indptr
             yield self._make_block(csr_array(parts, shape), y, block)
 
-    def _make_block(self, X: Any, y: NDArray[np.float64], block: LineBlock) -> RawBlock:
-        rows = np.array(block.numbers, dtype=np.int64)
-        labels = (
-            number_labels(self.label_index, y, rows, self._source) if self._has_labels else None
-        )
-        return RawBlock(X, labels, rows)
-
-    def _lines(self, n_rows: int, *, is_last: bool = False) -> Iterator[LineBlock]:
-        is_empty = True
-        for block in line_blocks(self._path, n_rows, comment=b"#", is_last=is_last):
-            is_empty = False
-            yield block
-        if is_empty:
-            raise DataError(f"{self._source}: the file is empty")
-
-    def _parse(self, block: LineBlock) -> tuple[csr_array, NDArray[np.float64]]:
-        from sklearn.datasets import load_svmlight_file
-
-        text = io.BytesIO(b"\n".join(block.lines))
-        try:
-            X, y = load_svmlight_file(text, zero_based=True)  # indices as they are in the file
-        except (ValueError, OverflowError, UnicodeDecodeError) as error:
-            raise self._explain(block, error) from None
-        # Indices from 1 make one more column.
-        is_good = X.shape[0] == len(block.lines) and X.shape[1] <= self._largest + 1
-        if not (is_good and np.isfinite(X.data).all() and np.isfinite(y).all()):
-            raise self._explain(block, None)
-        return csr_array(X), y
-
-    def _explain(self, block: LineBlock, error: Exception | None) -> DataError:
-        for line, number in zip(block.lines, block.numbers, strict=True):
-            if message := self._explain_line(line):
-                return error_at(self._source, *message, line=number)
-        reason = "" if error is None else f": {error}"
-        first, last = block.numbers[0], block.numbers[-1]
-        return DataError(f"{self._source}: lines {first} to {last} are not svmlight data{reason}")
-
-    def _too_wide(self, block: LineBlock, n_features: int) -> DataError:
-        first = 0 if self._zero_based else 1
-        for line, number in zip(block.lines, block.numbers, strict=True):
+    def _too_wide(self, block: TextBlock) -> DataError:
+        first = 0 if self.is_zero_based else 1
+        for line, number in zip(block.lines, block.numbers.tolist(), strict=True):
             largest = max((int(i) for i in re.findall(rb"\s(\d+):", line)), default=0)
             n_needed = largest + 1 - first
-            if n_needed > n_features:
+            if n_needed > self.n_features:
                 from_zero = "" if first else ", numbered from 0"
                 return error_at(
-                    self._source,
+                    self.source,
                     f"feature index {largest} is larger than the number of features, "
-                    f"{n_features}{from_zero}. Read the training data with ",
+                    f"{self.n_features}{from_zero}. Read the training data with ",
                     Argument("features", n_needed),
                     " or more.",
                     line=number,
                 )
         raise AssertionError("a block that is too wide has a line that is too wide")
 
-    def _explain_line(self, line: bytes) -> list[str | Argument]:
-        """Return the message for a bad line; empty if nothing is wrong."""
-        label, *pairs = _words(line)
-        if reason := why_not_a_number(label):
-            return [f"label: {reason}"]
+    def _explain_pairs(self, pairs: list[str]) -> list[str | Argument]:
         previous = -1
         for pair in pairs:
             index, colon, value = pair.partition(":")
@@ -217,7 +191,7 @@ class SvmlightTable:
                 continue
             if not colon or not re.fullmatch(r"[0-9]{1,10}", index):
                 return [f'"{pair[:40]}" is not a pair index:value']
-            if int(index) == 0 and self._zero_based is False:
+            if int(index) == 0 and self.is_zero_based is False:
                 return [
                     "there is an index 0, but features are numbered from 1 here. If they are "
                     "numbered from 0, use ",
@@ -247,36 +221,18 @@ def _has_zero(X: csr_array) -> bool:
     return X.nnz > 0 and int(X.indices.min()) == 0
 
 
-def _are_kernel_rows(X: csr_array) -> bool:
-    """Return whether rows may be those of a kernel: ``0:1 1:value …``, then ``0:2 1:value …``."""
-    numbers = np.arange(X.shape[0]) + 1.0
-    return len(numbers) > 1 and bool(np.array_equal(X[:, [0]].toarray()[:, 0], numbers))
+class KernelTable(_PairTable):
+    """Rows of a precomputed kernel: ``label 0:number 1:value 2:value …``, LIBSVM's format.
 
-
-class KernelTable(SvmlightTable):
-    """Rows of a precomputed kernel: ``label 0:number 1:value 2:value …``.
-
-    This is LIBSVM's format. Each row has the kernel values of a sample with all training samples;
-    the number of the sample is ignored.
-
-    Parameters
-    ----------
-    path, has_labels, label_index : see `SvmlightTable`
-    n_features : number of training samples; None for that of the first row
+    Each row has the kernel values of a sample with all training samples, whose number is given or
+    that of the first row. The number of the sample is ignored.
     """
 
-    @property
-    def n_features(self) -> int:
-        """Number of kernel values in a row."""
-        if self._n_features is None:
-            line = next(self._lines(1)).lines[0]
-            self._n_features = max(1, len(_words(line)) - 2)
-        return self._n_features
-
-    @property
-    def bytes_per_row(self) -> int:
-        """Size of a sample in memory."""
-        return 8 * self.n_features
+    def __init__(self, source: Source, options: ReadOptions) -> None:
+        super().__init__(source, options)
+        n_words = len(self._sample.lines[0].partition(b"#")[0].split())
+        self.n_features = options.n_features or max(1, n_words - 2)
+        self.bytes_per_row = 8 * self.n_features
 
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
@@ -284,13 +240,10 @@ class KernelTable(SvmlightTable):
         for block in self._lines(n_rows, is_last=True):
             X, y = self._parse(block)
             if X.shape[1] != width or np.any(np.diff(X.indptr) != width):
-                raise self._explain(block, None)
+                raise self._explain(block)
             yield self._make_block(X.toarray()[:, 1:], y, block)
 
-    def _explain_line(self, line: bytes) -> list[str | Argument]:
-        label, *pairs = _words(line)
-        if reason := why_not_a_number(label):
-            return [f"label: {reason}"]
+    def _explain_pairs(self, pairs: list[str]) -> list[str | Argument]:
         expected = [str(k) for k in range(self.n_features + 1)]
         if [pair.partition(":")[0] for pair in pairs] != expected:
             return [
@@ -303,5 +256,48 @@ class KernelTable(SvmlightTable):
         return []
 
 
-def _words(line: bytes) -> list[str]:
-    return line.split(b"#")[0].decode("utf-8", "replace").split() or [""]
+class SvmlightFormat(Format):
+    """Sparse data with pairs ``index:value``."""
+
+    name = "svmlight"
+    endings = (".svm", ".svmlight", ".libsvm", ".scale")
+    is_text = True
+
+    def matches_line(self, line: bytes) -> bool:
+        """Return whether a line is a number followed by pairs ``index:value``."""
+        return _LINE.fullmatch(line) is not None
+
+    def open(self, source: Source, options: ReadOptions) -> Table:
+        """Return a file as a table."""
+        return SvmlightTable(source, options)
+
+    def write_to(self, stream: Any, data: Data, target: str) -> None:
+        """Write samples in rows; features are numbered from 1 unless they were read from 0."""
+        y = np.zeros(data.n_samples) if data.y is None else data.y
+        if y.dtype.kind not in "biuf":
+            raise ArgumentError(
+                f"labels in the svmlight format must be numbers; got {y.tolist()[0]!r}. Use "
+                "another format."
+            )
+        X = csr_array(data.X)
+        labels, values = shorten_numbers(y), shorten_numbers(X.data)
+        starts = X.indptr.tolist()
+        base = 0 if data.is_zero_based else 1
+        # Without any index 0, a reader could not tell that indices start at 0.
+        mark = " 0:0" if base == 0 and not np.any(X.indices == 0) else ""
+        for label, first, last in zip(labels, starts[:-1], starts[1:], strict=True):
+            indices = (X.indices[first:last] + base).tolist()
+            pairs = [f" {i}:{value}" for i, value in zip(indices, values[first:last], strict=True)]
+            stream.write(f"{label}{mark}{''.join(pairs)}\n".encode())
+            mark = ""
+
+
+class KernelFormat(Format):
+    """Rows of a precomputed kernel, which are only read."""
+
+    name = "kernel"
+    is_text = True
+
+    def open(self, source: Source, options: ReadOptions) -> Table:
+        """Return a file as a table."""
+        return KernelTable(source, options)

@@ -85,13 +85,16 @@ def check_csr_parts(
     return _canonical(_compress(scipy.sparse.csr_array, data, indices, indptr, shape))
 
 
+_COMPRESSED = ("csr", "csc", "bsr")
+
+
 def _rebuild(X: Any) -> Any:
     """Return a sparse array made anew from the arrays of X; ValueError if they are invalid.
 
     SciPy checks their lengths when it makes the array. Its flags about the order of indices, which
     X may have kept from before a change, are computed again.
     """
-    if X.format in ("csr", "csc", "bsr"):
+    if X.format in _COMPRESSED:
         container = getattr(scipy.sparse, f"{X.format}_array")
         return _compress(container, X.data, X.indices, X.indptr, X.shape)
     if X.format == "dia":

@@ -34,7 +34,7 @@ from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.estimator import why_no_partial_fit
 from polytomy.model.fitting import TrainedBinaries, update_binaries
 from polytomy.model.out_of_fold import OutOfFold
-from polytomy.model.parameters import CLASSIFIER_CHECKS, training_source
+from polytomy.model.parameters import CLASSIFIER_CHECKS, make_training_options
 from polytomy.model.plan import TrainingPlan
 from polytomy.model.scheme_argument import Solver, resolve_solver, scheme_from
 
@@ -316,10 +316,9 @@ class StreamingMixin:
         known = None if earlier is None else earlier.classes
         self.classes_ = check_batch_labels(np.asarray(y), classes, known)
         class_indices = np.searchsorted(self.classes_, y)
-        training = training_source(
+        options = make_training_options(
             self, "partial_fit", sample_weight, fit_params, self.classes_, class_indices
         )
-        options = training.options()
         plan, dichotomies = None, () if earlier is None else earlier.dichotomies
         if earlier is None:
             scheme = scheme_from(
@@ -415,8 +414,7 @@ class StreamingMixin:
             return
         self.reservoir_ = reservoir
         # The weights of the batch are no longer needed.
-        lean = replace(options, arguments=FitArguments(), arguments_by_model={}, data_weight=None)
-        self._pending = (composition, lean)
+        self._pending = (composition, options.without_rows())
 
 
 def _hold_out(

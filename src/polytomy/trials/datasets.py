@@ -168,12 +168,12 @@ BUNDLED = ("digits", "wine", "iris", "breast-cancer")
 """Names of the datasets that come with scikit-learn."""
 
 # In order of preference when a name has several files; new files are written with the first.
-_TEXT_ENDINGS = (".csv", ".tsv", ".svmlight", *FORMATS["tsv"][1:], *FORMATS["svmlight"])
+_TEXT_ENDINGS = (".csv", ".tsv", ".svmlight", *FORMATS["tsv"].endings, *FORMATS["svmlight"].endings)
 _ENDINGS = (
     *dict.fromkeys(f"{ending}{zipped}" for ending in _TEXT_ENDINGS for zipped in (".gz", "")),
-    *FORMATS["parquet"],
-    *FORMATS["npz"],
-    *FORMATS["lvq"],
+    *FORMATS["parquet"].endings,
+    *FORMATS["npz"].endings,
+    *FORMATS["lvq"].endings,
 )
 _ORDER_FILE = "class_order.json"
 

@@ -1,0 +1,385 @@
+"""Reading and writing data files, whole or block by block."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import vstack
+
+from polytomy.datasets.columns import Features, Target
+from polytomy.datasets.formats import FORMATS, find_format, open_source
+from polytomy.datasets.sources import Source, Stream
+from polytomy.datasets.tables import (
+    Categories,
+    Data,
+    RawBlock,
+    ReadOptions,
+    Table,
+    ZeroBased,
+)
+from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
+from polytomy.inputs.rows import machine_memory
+from polytomy.inputs.sparse import check_sparse, is_sparse
+
+__all__ = [
+    "Scan",
+    "open_blocks",
+    "open_table",
+    "read_data",
+    "read_table",
+    "scan_data",
+    "scan_table",
+    "write_data",
+]
+
+# Approximate size of the features of a block.
+_BLOCK_BYTES = 2**25
+_MOST_ROWS = 2**16
+#: The samples of a file may take one half of the machine's memory: training needs the rest.
+SHARE_OF_MEMORY = 2
+
+
+def read_data(
+    path: Source,
+    *,
+    format: str | None = None,
+    target: Target = -1,
+    header: bool | None = None,
+    features: Features = None,
+    categories: Categories = "refuse",
+    classes: ArrayLike | None = None,
+    zero_based: ZeroBased = "auto",
+) -> Data:
+    """Return the samples and labels of a file.
+
+    Parameters
+    ----------
+    path : file; a folder of Parquet files; or a pipe, for text formats
+    format : "csv", "tsv", "svmlight", "parquet", "npz", "lvq", "agf" or "kernel"
+        By default, it is detected from the file name (``iris.csv.gz``) or the first line. Text
+        files may be gzipped.
+    target : str, int or None, default=-1
+        Name or position of the label column (negative from the end); None to read no labels.
+        In formats whose labels have a fixed place, only None makes a difference.
+    header : bool, optional
+        Whether the first line of a CSV or TSV file names the columns. By default it does if none
+        of its fields is a number, or if it has the columns that are requested by name. A line that
+        may also be a sample, such as 1, 2, 3, is an error.
+    features : names or number of features, optional
+        The features to read, in this order; or their number, if the file has no names. An
+        svmlight file may have fewer.
+    categories : "refuse", "one-hot", list of columns, or dict of columns and values
+        Which text columns to one-hot encode; any other text column is an error.
+    classes : array, optional
+        All allowed labels.
+    zero_based : bool or "auto", default="auto"
+        Whether the indices of an svmlight file start at 0. "auto": if an index 0 occurs.
+
+    Returns
+    -------
+    Data
+
+    Raises
+    ------
+    DataError
+        If the data cannot be used; the message gives the file, line (or row) and column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     _ = file.write("height,width,kind\\n1.5,2,oak\\n0.5,3,corn\\n")
+    ...     file.flush()
+    ...     data = read_data(file.name)
+    >>> data.X, data.y, data.feature_names
+    (array([[1.5, 2. ],
+           [0.5, 3. ]]), array(['oak', 'corn'], dtype='<U4'), ('height', 'width'))
+    """
+    _check_categories(categories, in_blocks=False)
+    options = ReadOptions(target, header, features, categories, classes, zero_based=zero_based)
+    return read_table(open_table(path, format, options))
+
+
+def open_blocks(
+    path: Source,
+    *,
+    n_rows: int | None = None,
+    format: str | None = None,
+    target: Target = -1,
+    header: bool | None = None,
+    features: Features = None,
+    categories: Categories = "refuse",
+    classes: ArrayLike | None = None,
+    extra_features: bool = False,
+    zero_based: ZeroBased = "auto",
+) -> Iterator[Data]:
+    """Return an iterator over blocks of samples, in bounded memory for files of any size.
+
+    The file is opened and its columns are checked immediately, before the first block is read.
+    Without `classes`, labels of text files stay text, because later blocks may have any label.
+
+    Parameters
+    ----------
+    path, format, target, header, features, classes : see `read_data`
+    n_rows : int, optional
+        Maximum number of rows in a block; by default, the features of a block take about 32 MB.
+    categories : "refuse", or a dict of columns and values
+    extra_features : bool, default=False
+        Whether samples in the svmlight format may have more features than `features`; a block is
+        then as wide as its widest sample.
+    zero_based : bool or "auto", default="auto"
+        See `read_data`. For a pipe whose number of features is given, "auto" checks only the first
+        lines; an index 0 after them is an error.
+
+    Returns
+    -------
+    iterator of Data
+    """
+    if n_rows is not None and n_rows < 1:
+        raise ArgumentError(Argument("n_rows", n_rows), " is too few. Use 1 or more.")
+    _check_categories(categories, in_blocks=True)
+    options = ReadOptions(target, header, features, categories, classes, extra_features, zero_based)
+    table = open_table(path, format, options)
+    return (
+        table.to_data(block, are_all=False) for block in table.blocks(_block_rows(table, n_rows))
+    )
+
+
+def _check_categories(categories: Categories, *, in_blocks: bool) -> None:
+    """Raise ArgumentError if `categories` is invalid, or cannot be used block by block."""
+    if isinstance(categories, str) and categories not in ("refuse", "one-hot"):
+        raise ArgumentError(
+            Argument("categories"),
+            ' must be "refuse", "one-hot", a list of columns or a dict of columns and their '
+            f'values; got "{categories}".',
+        )
+    if in_blocks and categories != "refuse" and not isinstance(categories, Mapping):
+        raise ArgumentError(
+            Argument("categories", categories),
+            " needs the whole file to find all values. Use a dict of columns and their values, "
+            "such as the `categories` of the training data.",
+        )
+
+
+def open_table(path: Source, format: str | None, options: ReadOptions) -> Table:
+    """Return a file as a table."""
+    source = open_source(path)
+    kind = FORMATS[find_format(source, format)]
+    if isinstance(source, Stream) and not kind.is_text:
+        raise DataError(
+            f"{os.fspath(source)}: the {kind.name} format cannot be read from a pipe. Save the "
+            "data to a file first."
+        )
+    return kind.open(source, options)
+
+
+def read_table(table: Table) -> Data:
+    """Return all samples of a table."""
+    if table.n_rows is not None:
+        check_size(table.source, table.n_rows * table.bytes_per_row)
+    whole = join_blocks(table.source, table.blocks(_block_rows(table)), table.n_rows)
+    if table.categories:
+        n_values = sum(len(index.values) for index in table.categories.values())
+        check_size(table.source, 8 * len(whole.X) * (whole.X.shape[1] + n_values))
+    return table.to_data(whole, are_all=True)
+
+
+def _block_rows(table: Table, n_rows: int | None = None) -> int:
+    """Return the number of rows in a block: as given, or so that it takes about 32 MB."""
+    if n_rows is not None:
+        return n_rows
+    return max(1, min(_MOST_ROWS, _BLOCK_BYTES // max(1, table.bytes_per_row)))
+
+
+def check_size(source: str, n_bytes: int) -> None:
+    """Raise DataError if samples of this size are too large for the machine.
+
+    A small file can hold a very large table, by its declared shape or by compression.
+    """
+    limit = machine_memory() // SHARE_OF_MEMORY
+    if n_bytes > limit:
+        raise DataError(
+            f"{source}: the samples take more than {limit / 2**30:.1f} GB, half of the machine's "
+            "memory. Use fewer rows or columns",
+            PythonOnly(", or read it block by block with open_blocks"),
+            ". On the command line, train --stream reads it block by block.",
+        )
+
+
+def join_blocks(source: str, blocks: Iterable[RawBlock], n_rows: int | None) -> RawBlock:
+    """Return all blocks of a table as one, with little memory beyond that of the result.
+
+    Parameters
+    ----------
+    source : name of the file, for messages
+    blocks : blocks of the table, at least one
+    n_rows : number of rows; None if it is known only after reading all of them
+    """
+    parts: list[Any] = []
+    labels: list[NDArray[np.intp]] = []
+    rows: list[NDArray[np.int64]] = []
+    whole: NDArray[np.float64] | None = None
+    n_bytes = n_read = 0
+    for block in blocks:
+        X = block.X
+        n_bytes += X.data.nbytes + X.indices.nbytes if is_sparse(X) else X.nbytes
+        check_size(source, n_bytes)
+        if n_rows is not None and isinstance(X, np.ndarray):
+            if whole is None:
+                whole = np.empty((n_rows, X.shape[1]))
+            if n_read + len(X) > n_rows:
+                raise DataError(f"{source}: the file has more rows than it declares, {n_rows}")
+            whole[n_read : n_read + len(X)] = X
+        else:
+            parts.append(X)
+        n_read += X.shape[0]
+        rows.append(block.row_numbers)
+        if block.labels is not None:
+            labels.append(block.labels)
+    if not rows:
+        raise DataError(f"{source}: the file has no rows")
+    if whole is not None and n_read < len(whole):
+        raise DataError(f"{source}: the file declares {n_rows} rows but has {n_read}")
+    X = _join_parts(parts) if whole is None else whole
+    return RawBlock(X, np.concatenate(labels) if labels else None, np.concatenate(rows))
+
+
+def _join_parts(parts: list[Any]) -> Any:
+    """Return the rows of all parts; parts are removed from the list as they are copied."""
+    if len(parts) == 1:
+        return parts[0]
+    if is_sparse(parts[0]):
+        return vstack(parts, "csr")
+    # The pages of a new array take memory only once they are written to.
+    whole = np.empty((sum(map(len, parts)), parts[0].shape[1]))
+    last = len(whole)
+    while parts:
+        part = parts.pop()
+        whole[last - len(part) : last] = part
+        last -= len(part)
+    return whole
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scan:
+    """What a pass over a file has found.
+
+    Attributes
+    ----------
+    classes : array of the labels, sorted
+    counts : array of int, the rows of each class
+    n_features : int, before one-hot encoding
+    columns : tuple of str; None if the file has no names
+    label_name : str; None if the file has no names
+    categories : dict of str to tuple of str
+        Text columns to one-hot encode, and their values.
+    is_zero_based : bool; None for all formats but svmlight
+    """
+
+    classes: NDArray[Any]
+    counts: NDArray[np.int64]
+    n_features: int
+    columns: tuple[str, ...] | None
+    label_name: str | None
+    categories: dict[str, tuple[str, ...]]
+    is_zero_based: bool | None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of the file."""
+        return int(self.counts.sum())
+
+
+def scan_data(
+    path: Source,
+    *,
+    format: str | None = None,
+    target: Target = -1,
+    header: bool | None = None,
+    features: int | None = None,
+    one_hot: bool = False,
+    classes: ArrayLike | None = None,
+    zero_based: ZeroBased = "auto",
+    visit: Callable[[Any], object] | None = None,
+) -> Scan:
+    """Return what a pass over a file finds, in bounded memory.
+
+    Parameters
+    ----------
+    path, format, target, header, features, classes, zero_based : see `read_data`
+    one_hot : bool, default=False
+        Whether text columns will be one-hot encoded.
+    visit : function of the features of a block, optional
+        Called with each block; text columns have the numbers of their values.
+    """
+    categories = "one-hot" if one_hot else "refuse"
+    options = ReadOptions(target, header, features, categories, classes, zero_based=zero_based)
+    return scan_table(open_table(path, format, options), visit)
+
+
+def scan_table(
+    table: Table, visit: Callable[[Any], object] | None = None, *, are_all: bool = True
+) -> Scan:
+    """Return what a pass over a table finds; labels stay text unless `are_all` are in it."""
+    counts = np.zeros(0, dtype=np.int64)
+    for block in table.blocks(_block_rows(table)):
+        assert block.labels is not None, "labels were requested"
+        n_labels = max(len(counts), int(block.labels.max(initial=-1)) + 1)
+        counts = np.pad(counts, (0, n_labels - len(counts)))
+        counts += np.bincount(block.labels, minlength=n_labels)
+        if visit is not None:
+            visit(block.X)
+    labels = table.label_index.found(are_all=are_all)
+    counts = np.pad(counts, (0, len(labels) - len(counts)))
+    order = np.argsort(labels, kind="stable")
+    return Scan(
+        labels[order],
+        counts[order],
+        table.n_features,
+        table.feature_names,
+        table.label_name,
+        {table.called[k]: tuple(sorted(each.values)) for k, each in table.categories.items()},
+        table.is_zero_based,
+    )
+
+
+def write_data(
+    path: str | os.PathLike[str],
+    data: Data,
+    *,
+    format: str | None = None,
+    target: str = "label",
+) -> None:
+    """Write samples and labels to a file; if that fails, no partial file is left.
+
+    `read_data` reads the same samples and labels back, except that the "agf" format has single
+    precision. One-hot encoded categories are written as text again. CSV, TSV and Parquet files
+    have the label in their last column. Features in svmlight files are numbered from 1, or from 0
+    if `data` was read from such a file.
+
+    Parameters
+    ----------
+    path : file; a text file whose name ends in .gz is gzipped
+    data : Data
+    format : see `read_data`
+    target : name of the label column, in formats with named columns
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> data = Data(np.array([[1.5, 2.0]]), np.array(["oak"]), ("height", "width"), np.array([1]))
+    >>> file = Path(tempfile.mkdtemp(), "trees.csv")
+    >>> write_data(file, data)
+    >>> print(file.read_text())
+    height,width,label
+    1.5,2,oak
+    <BLANKLINE>
+    """
+    kind = FORMATS[find_format(path, format)]
+    kind.write(Path(path), replace(data, X=check_sparse(data.X, "data.X")), target)

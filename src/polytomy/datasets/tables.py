@@ -1,0 +1,411 @@
+"""What all data formats have in common: a format opens a file as a table of blocks of samples."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polytomy.datasets.columns import Features, Target
+from polytomy.datasets.fields import CategoryIndex, LabelIndex, error_at, number_labels
+from polytomy.datasets.sources import Source
+from polytomy.errors import Argument, ArgumentError, DataError
+from polytomy.files import open_atomically
+
+__all__ = [
+    "Categories",
+    "Data",
+    "Format",
+    "NoRowsError",
+    "RawBlock",
+    "ReadOptions",
+    "Table",
+    "ZeroBased",
+    "check_expected",
+    "check_finite",
+    "encode_one_hot",
+    "expand_names",
+    "list_columns",
+    "number_rows",
+    "shorten_numbers",
+    "to_dense",
+]
+
+#: "refuse", "one-hot" (every text column), column names, or column names with their values.
+Categories = str | Sequence[str] | Mapping[str, Sequence[str]]
+ZeroBased = bool | Literal["auto"]
+"""Whether indices start at zero; "auto" if an index 0 occurs."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Data:
+    """Samples of a file, or of a block of it.
+
+    Attributes
+    ----------
+    X : float64 array or CSR array of shape (n_samples, n_features)
+    y : array of shape (n_samples,); None if no labels were read
+        Integers if all labels are integers, else floats if all are numbers, else text.
+    feature_names : tuple of str, one for each column of X; None if the file has no names
+    row_numbers : array of shape (n_samples,)
+        Line of each sample in a text file, or row in any other file, counted from one.
+    columns : tuple of str
+        Columns of the file before one-hot encoding; None if the file has no names.
+    label_name : str
+        Name of the label column; None if the file has no names.
+    categories : dict of str to tuple of str
+        Text columns that were one-hot encoded, and their values.
+    is_zero_based : bool
+        Whether the features of an svmlight file are numbered from 0; None for other formats.
+    """
+
+    X: Any
+    y: NDArray[Any] | None
+    feature_names: tuple[str, ...] | None
+    row_numbers: NDArray[np.int64]
+    columns: tuple[str, ...] | None = None
+    label_name: str | None = None
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    is_zero_based: bool | None = None
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows of X."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of X."""
+        return int(self.X.shape[1])
+
+    def __repr__(self) -> str:
+        labels = "" if self.y is not None else ", no labels"
+        return f"<Data: {self.n_samples} samples of {self.n_features} features{labels}>"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadOptions:
+    """What to read of a file; see `read_data` and `open_blocks`."""
+
+    target: Target = -1
+    header: bool | None = None
+    features: Features = None
+    categories: Categories = "refuse"
+    classes: ArrayLike | None = None
+    extra_features: bool = False
+    zero_based: ZeroBased = "auto"
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.zero_based, bool) or self.zero_based == "auto"):
+            raise ArgumentError(
+                Argument("zero_based"), f' must be True, False or "auto"; got {self.zero_based!r}.'
+            )
+
+    @property
+    def n_features(self) -> int | None:
+        """Expected number of features; None for any number."""
+        return self.features if isinstance(self.features, int | None) else len(self.features)
+
+
+class RawBlock(NamedTuple):
+    """Samples whose text is replaced by numbers.
+
+    Attributes
+    ----------
+    X : array or CSR array; text columns hold the numbers of their values
+    labels : numbers of the labels; None if they are not read
+    row_numbers : lines or rows of the file, counted from one
+    """
+
+    X: Any
+    labels: NDArray[np.intp] | None
+    row_numbers: NDArray[np.int64]
+
+
+class NoRowsError(DataError):
+    """A file without rows, which a folder may contain."""
+
+
+class Table(ABC):
+    """A data file as samples in blocks.
+
+    Parameters
+    ----------
+    source : file or stream
+    options : ReadOptions
+
+    Attributes
+    ----------
+    source : name of the file, for messages
+    n_features : number of features before one-hot encoding
+    n_rows : number of rows; None if it is known only after reading all of them
+    bytes_per_row : approximate size of a row of X
+    feature_names : names of the features; None if the file has no names
+    label_name : name of the label column; None if it has no name or is not read
+    label_index : labels that the label numbers of blocks stand for
+    categories : for each text feature, the values that its numbers stand for
+    is_zero_based : whether features are numbered from zero; None except for svmlight files
+    """
+
+    n_features: int
+    bytes_per_row: int
+    n_rows: int | None = None
+    feature_names: tuple[str, ...] | None = None
+    label_name: str | None = None
+    is_zero_based: bool | None = None
+    categories: Mapping[int, CategoryIndex] = {}
+
+    def __init__(self, source: Source, options: ReadOptions) -> None:
+        self.source = os.fspath(source)
+        self.label_index = LabelIndex(options.classes)
+        self._path = source
+        self._options = options
+
+    @abstractmethod
+    def blocks(self, n_rows: int) -> Iterator[RawBlock]:
+        """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """Names of the features; x1, x2, … if the file has no names."""
+        return self.feature_names or tuple([f"x{k + 1}" for k in range(self.n_features)])
+
+    def to_data(self, block: RawBlock, *, are_all: bool) -> Data:
+        """Return a block with one-hot features for categories, and labels instead of numbers.
+
+        Labels stay text unless `are_all`, because later blocks may have any label.
+        """
+        X, names, categories = block.X, self.feature_names, {}
+        if self.categories:
+            values_of = {k: index.values for k, index in self.categories.items()}
+            X, values_of = encode_one_hot(X, values_of)
+            names = expand_names(self.called, values_of)
+            categories = {self.called[k]: values for k, values in values_of.items()}
+        labels = block.labels
+        return Data(
+            X,
+            None if labels is None else self.label_index.labels(labels, are_all=are_all),
+            names,
+            block.row_numbers,
+            self.feature_names,
+            self.label_name,
+            categories,
+            self.is_zero_based,
+        )
+
+
+class Format(ABC):
+    """A format of data files: how to recognise, read and write them.
+
+    Attributes
+    ----------
+    name : name of the format
+    endings : endings of file names; a text format may have .gz after them
+    is_text : whether a file has lines of text, and may be gzipped or come from a pipe
+    """
+
+    name: str
+    endings: tuple[str, ...] = ()
+    is_text = False
+
+    def matches_path(self, path: Path) -> bool:
+        """Return whether the name of a file, or its kind, shows this format."""
+        name = path.name.lower().removesuffix(".gz")
+        return name.endswith(self.endings) and not path.is_dir()
+
+    def matches_line(self, line: bytes) -> bool:
+        """Return whether the first line of a file shows this format."""
+        return False
+
+    @abstractmethod
+    def open(self, source: Any, options: ReadOptions) -> Table:
+        """Return a file as a table; its columns are checked, but no samples are read."""
+
+    def write(self, path: Path, data: Data, target: str) -> None:
+        """Write samples to a file, completely or not at all."""
+        with open_atomically(path) as file:
+            if not (self.is_text and path.name.lower().endswith(".gz")):
+                self.write_to(file, data, target)
+                return
+            # Without a name and a time, the same data gives the same file.
+            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as zipped:
+                self.write_to(zipped, data, target)
+
+    def write_to(self, stream: Any, data: Data, target: str) -> None:
+        """Write samples to an open file; `target` names the label column."""
+        raise ArgumentError(Argument("format", self.name), " can only be read. Use another format.")
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def check_expected(table: Table, options: ReadOptions) -> Table:
+    """Return a table; DataError if it does not have the features that the options ask for."""
+    if options.n_features not in (None, table.n_features):
+        raise DataError(
+            f"{table.source}: expected {options.n_features} features; found {table.n_features}"
+        )
+    names = None if isinstance(options.features, int | None) else tuple(options.features)
+    if names is not None and table.feature_names not in (None, names):
+        raise DataError(
+            f"{table.source}: the feature names, or their order, are not the expected ones"
+        )
+    return table
+
+
+def number_rows(
+    table: Table,
+    matrices: Iterable[Any],
+    labels: NDArray[Any] | None,
+    label_source: str | None = None,
+) -> Iterator[RawBlock]:
+    """Yield matrices of consecutive rows as blocks; DataError gives the row of a bad value.
+
+    Parameters
+    ----------
+    table : Table that the rows belong to
+    matrices : arrays or CSR arrays of consecutive rows
+    labels : labels of all rows; None if they are not read
+    label_source : name of the file of the labels, if it is another one
+    """
+    first = 0
+    for X in matrices:
+        last = first + X.shape[0]
+        rows = np.arange(first + 1, last + 1, dtype=np.int64)
+        check_finite(X, rows, table.source, table.feature_names)
+        numbers = None
+        if labels is not None:
+            source = label_source or table.source
+            numbers = number_labels(table.label_index, labels[first:last], rows, source)
+        yield RawBlock(X, numbers, rows)
+        first = last
+
+
+def check_finite(
+    X: Any, row_numbers: NDArray[np.int64], source: str, names: tuple[str, ...] | None = None
+) -> None:
+    """Raise DataError with the position of the first value of X that is not finite."""
+    if isinstance(X, np.ndarray):
+        bad = np.argwhere(~np.isfinite(X))
+    else:
+        entries = np.flatnonzero(~np.isfinite(X.data))
+        rows = np.searchsorted(X.indptr, entries, side="right") - 1
+        bad = np.column_stack([rows, X.indices[entries]])
+    if len(bad):
+        row, column = (int(i) for i in bad[0])
+        what = f"{X[row, column]} is not a finite number"
+        raise error_at(source, what, row=int(row_numbers[row]), column=column, names=names)
+
+
+def encode_one_hot(
+    X: NDArray[np.float64], values_of: Mapping[int, tuple[str, ...]]
+) -> tuple[NDArray[np.float64], dict[int, tuple[str, ...]]]:
+    """Replace each column of value numbers by one column for each value.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_columns)
+    values_of : for each column of value numbers, the values that they stand for
+
+    Returns
+    -------
+    X : array; new columns are in the sorted order of the values
+    values_of : the given values, sorted
+
+    Examples
+    --------
+    >>> X, values = encode_one_hot(np.array([[5.0, 0], [6, 1], [7, 0]]), {1: ("red", "blue")})
+    >>> X
+    array([[5., 0., 1.],
+           [6., 1., 0.],
+           [7., 0., 1.]])
+    """
+    parts: list[Any] = []
+    ordered: dict[int, tuple[str, ...]] = {}
+    for column in range(X.shape[1]):
+        if column not in values_of:
+            parts.append(X[:, column : column + 1])
+            continue
+        values = values_of[column]
+        order = sorted(range(len(values)), key=values.__getitem__)
+        ordered[column] = tuple([values[i] for i in order])
+        parts.append(X[:, column : column + 1] == np.array(order, dtype=np.float64))
+    return np.hstack(parts).astype(np.float64), ordered
+
+
+def expand_names(names: Sequence[str], values_of: Mapping[int, Sequence[str]]) -> tuple[str, ...]:
+    """Return the names of the features after one-hot encoding.
+
+    Examples
+    --------
+    >>> expand_names(["size", "colour"], {1: ["blue", "red"]})
+    ('size', 'colour=blue', 'colour=red')
+    """
+    expanded: list[str] = []
+    for column, name in enumerate(names):
+        values = values_of.get(column)
+        expanded += [name] if values is None else [f"{name}={value}" for value in values]
+    return tuple(expanded)
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+def list_columns(data: Data, target: str) -> tuple[list[str] | None, list[NDArray[Any]]]:
+    """Return the names and values of the columns, with categories as text and the label last."""
+    X = to_dense(data.X)
+    names: list[str] | None
+    if data.categories:
+        names, columns = _decode_one_hot(X, data.feature_names or (), data.categories)
+    else:
+        names = None if data.feature_names is None else list(data.feature_names)
+        columns = list(X.T)
+    if data.y is not None:
+        columns.append(data.y)
+        if names is not None:
+            if target in names:
+                raise ArgumentError(
+                    Argument("target", target),
+                    " is also the name of a feature. Use another name for the label.",
+                )
+            names.append(target)
+    return names, columns
+
+
+def _decode_one_hot(
+    X: NDArray[np.float64], names: Sequence[str], categories: Mapping[str, Sequence[str]]
+) -> tuple[list[str], list[NDArray[Any]]]:
+    old_names: list[str] = []
+    columns: list[NDArray[Any]] = []
+    places = {f"{name}={values[0]}": (name, values) for name, values in categories.items()}
+    column = 0
+    while column < len(names):
+        name, values = places.get(names[column], (names[column], None))
+        old_names.append(name)
+        width = 1 if values is None else len(values)
+        part = X[:, column : column + width]
+        columns.append(part[:, 0] if values is None else np.array(values)[part.argmax(axis=1)])
+        column += width
+    return old_names, columns
+
+
+def shorten_numbers(values: NDArray[Any]) -> list[Any]:
+    """Return values with whole floats as integers, which are shorter and read back the same."""
+    return [
+        int(value)
+        if isinstance(value, float) and value.is_integer() and abs(value) < 1e15
+        else value
+        for value in values.tolist()
+    ]
+
+
+def to_dense(X: Any) -> NDArray[np.float64]:
+    """Return samples as an array."""
+    return X if isinstance(X, np.ndarray) else np.asarray(X.toarray())

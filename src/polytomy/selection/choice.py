@@ -1,4 +1,8 @@
-"""Choosing after a race: the cheapest candidate that is as good as the best; the Pareto set."""
+"""Choosing after a race: the cheapest candidate that is as good as the best, and the results.
+
+A candidate that was dropped has fewer folds than the others, and folds differ. So ranks,
+differences and the Pareto set do not compare means over all folds, but use the common folds.
+"""
 
 from __future__ import annotations
 
@@ -63,9 +67,6 @@ def pareto_set(criteria: NDArray[np.float64]) -> list[int]:
         for i, own in enumerate(values)
         if not np.any((values <= own).all(axis=1) & (values < own).any(axis=1))
     ]
-
-
-# -- The results of a race as a table with a row for each candidate --
 
 
 def tabulate_race(race: Race, winner: Runner) -> dict[str, Any]:
@@ -207,9 +208,6 @@ def _criteria(runner: Runner, n_folds: int) -> list[float]:
     ]
     times = (runner.fit_seconds, runner.predict_seconds)
     return [*scores, *(_mean_or_nan(seconds[:n_folds]) for seconds in times)]
-
-
-# -- The scheme of ``scheme="auto"``: the winner of a race between the default candidates --
 
 
 def choose_scheme(

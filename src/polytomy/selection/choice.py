@@ -25,7 +25,10 @@ from polytomy.selection.race import (
     run_race,
 )
 
-__all__ = ["choose_runner", "choose_scheme", "pareto_set", "tabulate_race"]
+__all__ = ["DEFAULT_SCORING", "choose_runner", "choose_scheme", "pareto_set", "tabulate_race"]
+
+DEFAULT_SCORING = ("log_loss", "uncertainty_coefficient")
+"""The metrics of a search: one of probabilities, which decides, and one of predictions."""
 
 
 def choose_runner(race: Race) -> Runner:
@@ -237,7 +240,7 @@ def choose_scheme(
     n_classes = len(training.classes)
     if n_classes < 3:  # there is only one scheme
         return "one-vs-one"
-    deciding = "joint_log_loss" if gives_probabilities(solver) else "uncertainty_coefficient"
+    deciding = "joint_log_loss" if gives_probabilities(solver) else DEFAULT_SCORING[1]
     folds = comparison_folds(
         training.parameters.cv,
         X,

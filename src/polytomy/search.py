@@ -36,8 +36,8 @@ from polytomy.model.parameters import (
     CLASSIFIER_CHECKS,
     PARALLEL_CHECKS,
     make_router,
+    make_training_options,
     take_groups,
-    training_source,
 )
 from polytomy.model.scheme_argument import gives_probabilities, members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
@@ -215,7 +215,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         given = dict(fit_params)
         split_params = self._split_params(sample_weight, given)
         self.classes_, class_indices = np.unique(labels, return_inverse=True)
-        training = training_source(
+        training = make_training_options(
             classifier, "fit", sample_weight, given, self.classes_, class_indices, owner=self
         )
         candidates = candidates_from(

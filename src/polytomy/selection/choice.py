@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.model.parameters import TrainingSource
+from polytomy.learners.options import TrainingOptions
 from polytomy.model.scheme_argument import SchemeArgument, Solver, gives_probabilities
 from polytomy.selection.candidates import default_candidates
 from polytomy.selection.race import (
@@ -218,7 +218,7 @@ def choose_scheme(
     y: NDArray[Any],
     estimator: Any,
     solver: Solver,
-    training: TrainingSource,
+    training: TrainingOptions,
     *,
     models: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
@@ -233,7 +233,7 @@ def choose_scheme(
     ----------
     X, y : the data, checked
     estimator, solver, models : as in the classifier
-    training : the source of the training options
+    training : TrainingOptions
     progress : see `run_race`
     class_order : see `RaceSetup`
     """
@@ -242,12 +242,11 @@ def choose_scheme(
         return "one-vs-one"
     deciding = "joint_log_loss" if gives_probabilities(solver) else DEFAULT_SCORING[1]
     folds = comparison_folds(
-        training.parameters.cv,
+        training.cv,
         X,
         y,
-        training.parameters.random_state,
+        training.random_state,
         skips_incomplete=True,
-        **training.routed.splitter,
     )
     race = run_race(
         default_candidates(n_classes, solver, has_order=class_order is not None),

@@ -26,14 +26,6 @@ from polytomy.model.out_of_fold import (
     warn_of_no_rows,
 )
 
-__all__ = [
-    "FoldPlan",
-    "balance_classes",
-    "calibration_weights",
-    "find_frequencies",
-    "weights_by_class",
-]
-
 
 def weights_by_class(
     class_weight: Mapping[Any, float] | str | None, layout: Layout

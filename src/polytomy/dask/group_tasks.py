@@ -24,20 +24,6 @@ from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.fitting import group_sides, train_dichotomies
 from polytomy.model.out_of_fold import score_samples
 
-__all__ = [
-    "GroupResult",
-    "GroupTask",
-    "RowBlock",
-    "classes_of",
-    "divide_into_groups",
-    "join_blocks",
-    "score_given",
-    "share_vectors",
-    "take_scored",
-    "train_group",
-    "weight_rows",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowBlock:

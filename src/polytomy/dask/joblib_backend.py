@@ -26,8 +26,6 @@ from polytomy.learners.workload import Trained
 from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.fitting import train_dichotomies
 
-__all__ = ["train_on_cluster"]
-
 
 def train_on_cluster(
     dichotomies: Sequence[Dichotomy],

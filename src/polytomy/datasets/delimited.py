@@ -11,7 +11,6 @@ import csv
 import io
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
@@ -38,7 +37,6 @@ from polytomy.datasets.tables import (
     RawBlock,
     ReadOptions,
     Table,
-    check_expected,
     list_columns,
     shorten_numbers,
     to_dense,
@@ -252,7 +250,8 @@ class DelimitedTable(Table):
         """Return the error for a bad field, with advice if the columns may be wrong."""
         message: list[str | Argument] = [reason]
         # Given features come from a trained model, which determines how text columns are read.
-        is_free = self._options.features is None and column not in self._text_numbers
+        is_free = self._options.features is None and not self._dialect.is_spaced
+        is_free = is_free and column not in self._text_numbers
         if is_free and is_text(text):
             message += [". Use ", Argument("categories", "one-hot"), " for text columns, or set "]
             message += [Argument("target"), " to the label column"]
@@ -461,8 +460,7 @@ class LvqFormat(Format):
             n_fields, None, tuple(range(n_features)), n_features if has_labels else None
         )
         dialect = Dialect(" ", comment=b"#", skip=1)
-        known = replace(options, features=n_features)
-        return check_expected(DelimitedTable(source, known, dialect, columns, {}), options)
+        return DelimitedTable(source, options, dialect, columns, {}).check_features()
 
     def write_to(self, stream: Any, data: Data, target: str) -> None:
         """Write the number of features, then samples in rows with the label last."""

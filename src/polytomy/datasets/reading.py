@@ -22,9 +22,9 @@ from polytomy.datasets.tables import (
     ReadOptions,
     Table,
     ZeroBased,
+    check_size,
 )
-from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
-from polytomy.inputs.rows import machine_memory
+from polytomy.errors import Argument, ArgumentError, DataError
 from polytomy.inputs.sparse import check_sparse, is_sparse
 
 __all__ = [
@@ -41,8 +41,6 @@ __all__ = [
 # Approximate size of the features of a block.
 _BLOCK_BYTES = 2**25
 _MOST_ROWS = 2**16
-#: The samples of a file may take one half of the machine's memory: training needs the rest.
-SHARE_OF_MEMORY = 2
 
 
 def read_data(
@@ -195,21 +193,6 @@ def _block_rows(table: Table, n_rows: int | None = None) -> int:
     if n_rows is not None:
         return n_rows
     return max(1, min(_MOST_ROWS, _BLOCK_BYTES // max(1, table.bytes_per_row)))
-
-
-def check_size(source: str, n_bytes: int) -> None:
-    """Raise DataError if samples of this size are too large for the machine.
-
-    A small file can hold a very large table, by its declared shape or by compression.
-    """
-    limit = machine_memory() // SHARE_OF_MEMORY
-    if n_bytes > limit:
-        raise DataError(
-            f"{source}: the samples take more than {limit / 2**30:.1f} GB, half of the machine's "
-            "memory. Use fewer rows or columns",
-            PythonOnly(", or read it block by block with open_blocks"),
-            ". On the command line, train --stream reads it block by block.",
-        )
 
 
 def join_blocks(source: str, blocks: Iterable[RawBlock], n_rows: int | None) -> RawBlock:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 __all__ = ["ArrayHeader", "read_array", "read_array_header", "write_array", "write_temporary_rows"]
 
-_KINDS = "biufU"
+_KINDS = "biufSU"
 _LONGEST_HEADER = 4096
 
 

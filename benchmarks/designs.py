@@ -24,7 +24,6 @@ from sklearn.svm import SVC
 from benchmarks import data
 from polytomy.designs import DATA_DESIGNS, ENSEMBLES
 from polytomy.learners.options import TrainingOptions
-from polytomy.model.parameters import TrainingSource
 from polytomy.search import SchemeSearchCV
 from polytomy.selection.candidates import Candidate, default_candidates
 from polytomy.selection.measuring import RaceSetup
@@ -52,7 +51,7 @@ def measure(name: str, repeat: int, n_jobs: int) -> list[dict[str, Any]]:
     options = TrainingOptions(random_state=repeat, n_jobs=n_jobs)
     race = run_race(
         CANDIDATES,
-        RaceSetup(all_X, all_y, svc, TrainingSource.from_labels(options, all_y)),
+        RaceSetup(all_X, all_y, svc, options.of_labels(all_y)),
         [fold],
         [find_metric(score) for score in SCORES],
         is_lenient=True,

@@ -35,9 +35,10 @@ from sklearn.svm import SVC
 
 import polytomy as pt
 from benchmarks import data
+from polytomy.calibration.folds import make_folds
 from polytomy.inputs.rows import group_rows
 from polytomy.inputs.seeds import partition_seeds
-from polytomy.learners.any_estimator import train_binary
+from polytomy.learners.any_estimator import train_estimator
 from polytomy.learners.options import TrainingOptions
 from polytomy.learners.problems import binary_problem
 from polytomy.model.dichotomies import bind_classes, make_dichotomies
@@ -137,12 +138,13 @@ def compare_machines(scheme: str, binaries: Any, part: data.Split, svc: SVC) -> 
     designed = pt.designs.design(scheme, classes.tolist())
     rows_of_class = group_rows(bind_classes(designed, classes)[indices], len(classes))
     wanted = make_dichotomies(designed, svc, None)[: MOST_PARTITIONS.get(scheme)]
-    seeds = partition_seeds(0, len(wanted))
+    (seed,) = partition_seeds(0, 1)
+    folds = make_folds(part.X_train, indices, 5, seed).without_scores()
     values, answers = 0.0, 0.0
     for k in np.linspace(0, len(binaries) - 1, COMPARED).astype(int):
         each, binary = wanted[k], binaries[k]
         problem = binary_problem(rows_of_class, each.negative, each.positive, name=each.name)
-        other = train_binary(svc, part.X_train, problem, TrainingOptions(random_state=seeds[k]))
+        other = train_estimator(svc, part.X_train, problem, TrainingOptions(), folds=folds).binary
         X = part.X_test
         values = max(values, float(np.abs(binary.scores(X) - other.scores(X)).max()))
         # A decision value is the difference of two probabilities.

@@ -369,9 +369,9 @@ def test_an_estimator_may_weight_the_sides(blobs):
 
 def test_warnings_point_to_the_line_of_the_user(iris):
     X, y = iris
-    rows = [0, *range(50, 60), *range(100, 110)]
+    cv = [(np.arange(50, 150), np.arange(50))]  # only samples of one class are held out
     with pytest.warns(CalibrationWarning) as caught:
-        PolytomyClassifier(scheme="one-vs-rest", final_calibration=None).fit(X[rows], y[rows])
+        PolytomyClassifier(final_calibration=None, cv=cv).fit(X, y)
     assert caught[0].filename == __file__
     text = "@one-vs-one {setosa versicolor virginica elm}"
     with pytest.warns(ControlWarning, match="elm") as caught:

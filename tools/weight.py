@@ -51,7 +51,7 @@ def find_large_signatures(path: Path) -> list[str]:
 
 
 def trace_modules(call: Callable[[], object]) -> tuple[set[str], int]:
-    """Return the modules of the package whose functions run during a call, and the deepest stack."""
+    """Return the package's modules whose functions run during a call, and the deepest stack."""
     modules: set[str] = set()
     deepest = 0
     inside = f"{PACKAGE}/"

@@ -25,7 +25,7 @@ from polytomy.model.estimator import (
     with_callbacks,
 )
 from polytomy.model.fitting import fit_binaries
-from polytomy.model.parameters import CLASSIFIER_CHECKS, training_source
+from polytomy.model.parameters import CLASSIFIER_CHECKS, make_training_options
 from polytomy.model.plan import TrainingPlan, plan_training
 from polytomy.model.scheme_argument import (
     SchemeArgument,
@@ -214,7 +214,7 @@ class PolytomyClassifier(
         estimator = resolve_estimator(self.estimator)
         X, y = check_training_data(self, X, y)
         self.classes_, class_indices = np.unique(y, return_inverse=True)
-        training = training_source(
+        training = make_training_options(
             self, "fit", sample_weight, fit_params, self.classes_, class_indices
         )
         scheme = self.scheme
@@ -249,7 +249,7 @@ class PolytomyClassifier(
                 X,
                 class_indices,
                 len(self.classes_),
-                training.options(),
+                training,
                 ListenerGroup(listeners),
             )
         self.composition_ = plan.compose(trained, self.solver, self.prediction_dtype)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import make_pipeline
 
-from polytomy.calibration.final import export_clipping
+from polytomy.calibration.final import check_export, export_clipping
 from polytomy.classifier import PolytomyClassifier
 from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.inputs.arguments import PRECISIONS, Parameter
@@ -34,7 +34,7 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     Binaries can be support vector machines and linear classifiers, alone or in a pipeline after
     scalers; so can models with more than two sides. The solver can be "voting" or "hamming" for any
     scheme, and "least-squares" for trees, for one-vs-one, equiangular and adjacent codes, and for
-    nested schemes of these. The final calibration can be "bias", "decoder" or None. The model
+    nested schemes of these. The final calibration can be any of polytomy's own, or None. The model
     includes the prior and the costs of the classifier.
 
     The model has one input, `X` of shape (n_samples, n_features), and two outputs, `label` and
@@ -74,7 +74,7 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     _check_solver(composition)
     final: Any = None if composition.final is None else composition.final.map
     if final is not None:
-        _check_final(final)
+        check_export(final)
     classes = _exported_labels(composition.classes)
     graph = Graph()
     X = graph.input("X", dtype, ["n_samples", core.n_features_in_])
@@ -148,17 +148,6 @@ def _check_solver(composition: Composition) -> None:
             " classifier.with_solver changes the solver without training the binaries again."
         ),
     )
-
-
-def _check_final(final: Any) -> None:
-    """Raise an ArgumentError unless a final calibration can be written as a graph."""
-    if not hasattr(final, "to_onnx"):
-        raise ArgumentError(
-            Argument("final_calibration", getattr(final, "calibrator", final)),
-            " cannot be exported. Fit with ",
-            Argument("final_calibration", "bias"),
-            ', "decoder" or None.',
-        )
 
 
 def _exported_labels(classes: NDArray[Any]) -> NDArray[Any]:

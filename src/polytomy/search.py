@@ -36,8 +36,8 @@ from polytomy.model.parameters import (
     CLASSIFIER_CHECKS,
     PARALLEL_CHECKS,
     make_router,
+    make_training_options,
     take_groups,
-    training_source,
 )
 from polytomy.model.scheme_argument import gives_probabilities, members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
@@ -102,9 +102,8 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         a scheme and a solver; a dict gives them names. "default" tries the designs that suit the
         number of classes.
     scoring : str or sequence of str, default=("log_loss", "uncertainty_coefficient")
-        Scores to measure; the first decides. One or more of log_loss, brier_score,
-        winner_brier_score, classwise_calibration_error, uncertainty_coefficient, joint_log_loss and
-        accuracy.
+        Scores to measure; the first decides. Names of `polytomy.metrics.METRICS`, without those
+        that need an order or a hierarchy of the classes.
     final_calibration : {"auto", "bias", "decoder"}, None or calibrator, default="auto"
         How the probabilities of the candidates, and of the chosen classifier, are calibrated; see
         PolytomyClassifier. "auto" keeps the value of a PolytomyClassifier in `estimator`.
@@ -215,7 +214,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         given = dict(fit_params)
         split_params = self._split_params(sample_weight, given)
         self.classes_, class_indices = np.unique(labels, return_inverse=True)
-        training = training_source(
+        training = make_training_options(
             classifier, "fit", sample_weight, given, self.classes_, class_indices, owner=self
         )
         candidates = candidates_from(
@@ -231,14 +230,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         folds = comparison_folds(self.cv, data, labels, self.random_state, **split_params)
         race = run_race(
             candidates,
-            RaceSetup(
-                data,
-                labels,
-                estimator,
-                training,
-                classifier.models,
-                classifier.class_order,
-            ),
+            RaceSetup(data, labels, estimator, training, classifier.models, classifier.class_order),
             folds,
             metrics,
             budget=self.budget,

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -158,6 +158,9 @@ class State:
     def __contains__(self, name: str) -> bool:
         return self._values.get(name) is not None
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
     def value(self, name: str) -> Any:
         """Return a value of any type; None if it is missing."""
         return self._values.get(name)
@@ -204,13 +207,17 @@ class State:
             raise self.fault(name, "a list of texts")
         return value
 
+    def inner(self, name: str) -> State:
+        """Return a dict of values by name."""
+        value = self._values.get(name)
+        if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+            raise self.fault(name, "a dict of values by name")
+        return State(value, f"{self.where}.{name}")
+
     def numbers(self, name: str) -> dict[str, float]:
         """Return a dict of numbers by name."""
-        value = self._values.get(name)
-        if not isinstance(value, dict):
-            raise self.fault(name, "a dict of numbers")
-        inner, largest = State(value, f"{self.where}.{name}"), sys.float_info.max
-        return {key: inner.number(key, -largest, largest) for key in value}
+        inner, largest = self.inner(name), sys.float_info.max
+        return {key: inner.number(key, -largest, largest) for key in inner}
 
     def floats(
         self,
@@ -235,7 +242,7 @@ class State:
             raise self.fault(name, f"an array of floats of shape {_describe(shape)}")
         if value.dtype != dtype and dtype != np.float64:
             raise self.fault(name, f"an array of type {np.dtype(dtype)}")
-        if value.size and not (value.min() >= least and value.max() <= most):
+        if value.size and not (float(value.min()) >= least and float(value.max()) <= most):
             raise self.fault(name, f"an array of numbers from {least:g} to {most:g}")
         array: NDArray[Any] = value.astype(dtype, copy=False)
         return array

@@ -42,7 +42,6 @@ def test_dense_models_take_sparse_data_and_sparse_models_dense_data(polytomy, he
 
 
 def test_a_forest_loads_with_the_option_that_the_warning_names(polytomy, here):
-    pytest.importorskip("skops")
     estimator = "random-forest n_estimators=3"
     outcome = polytomy("train", "iris.csv", "--estimator", estimator, "-o", "f.polytomy")
     assert outcome.code == 0

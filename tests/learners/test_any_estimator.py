@@ -12,7 +12,6 @@ from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import (
-    GroupKFold,
     KFold,
     RepeatedStratifiedKFold,
     ShuffleSplit,
@@ -31,18 +30,44 @@ from polytomy.calibration.calibrators import (
     TemperatureCalibrator,
     UncalibratedMap,
 )
-from polytomy.errors import ArgumentError, CalibrationWarning
-from polytomy.learners.any_estimator import train_binary
+from polytomy.calibration.folds import make_folds
+from polytomy.errors import ArgumentError
+from polytomy.inputs.rows import count_rows
+from polytomy.learners.any_estimator import train_estimator
 from polytomy.learners.options import FitArguments, TrainingOptions
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.trained import Output
 
 
-def train(estimator, X, problem, *, warn=True, sample_weight=None, fit_params=None, **options):
+def folds_of(X, problem, cv, seed, sample_weight=None):
+    """Folds of the two sides; rows outside the problem are a class of their own."""
+    sides = np.full(count_rows(X), 2)
+    sides[problem.rows] = problem.is_positive
+    if sample_weight is not None:
+        sides[np.asarray(sample_weight) == 0] = 2
+    return make_folds(X, sides, cv, seed).without_scores()
+
+
+def train(
+    estimator,
+    X,
+    problem,
+    *,
+    cv=5,
+    random_state=None,
+    sample_weight=None,
+    fit_params=None,
+    **options,
+):
     arguments = FitArguments(sample_weight, fit_params or {})
-    return train_binary(
-        estimator, X, problem, TrainingOptions(arguments=arguments, **options), warn=warn
-    )
+    return train_estimator(
+        estimator,
+        X,
+        problem,
+        TrainingOptions(arguments=arguments, **options),
+        folds=folds_of(X, problem, cv, random_state, sample_weight),
+        seed=random_state,
+    ).binary
 
 
 def two_clouds(n_negative=20, n_positive=15, n_others=5, seed=0):
@@ -84,8 +109,10 @@ class TestOutput:
         part, y = X[problem.rows], problem.targets
         binary = train(SVC(), X, problem, random_state=3)
         held_out = np.empty(len(y))
-        for training, test in StratifiedKFold(5, shuffle=True, random_state=3).split(part, y):
-            held_out[test] = SVC().fit(part[training], y[training]).decision_function(part[test])
+        fold_of = folds_of(X, problem, 5, 3).fold_of[problem.rows]
+        for fold in range(5):
+            kept, test = fold_of != fold, fold_of == fold
+            held_out[test] = SVC().fit(part[kept], y[kept]).decision_function(part[test])
         sigmoid = SigmoidCalibrator().fit(held_out, y > 0)
         final = SVC().fit(part, y).decision_function(X)
         np.testing.assert_allclose(binary.decisions(X), 2 * sigmoid.predict(final) - 1)
@@ -152,15 +179,6 @@ class TestOutput:
 
 
 class TestRareClasses:
-    @pytest.mark.parametrize("n_rare", [2, 3, 4])
-    def test_there_are_no_more_folds_than_samples_on_the_smaller_side(self, n_rare):
-        X, problem = two_clouds(n_negative=n_rare)
-        few = train(SVC(), X, problem, cv=5, random_state=1)
-        right = train(SVC(), X, problem, cv=n_rare, random_state=1)
-        assert few.shortcoming == ""
-        np.testing.assert_array_equal(few.decisions(X), right.decisions(X))
-
-    @pytest.mark.parametrize(("sizes", "side"), [((1, 9), "−1"), ((9, 1), "+1"), ((1, 1), "+1")])
     @pytest.mark.parametrize(
         ("estimator", "calibration", "fallback"),
         [
@@ -170,24 +188,32 @@ class TestRareClasses:
             (HardAnswers(), "sigmoid", "its predictions are used as if they were certain"),
         ],
     )
-    def test_a_single_sample_cannot_be_held_out(
-        self, sizes, side, estimator, calibration, fallback
-    ):
-        X, problem = two_clouds(*sizes)
-        with pytest.warns(CalibrationWarning) as caught:
-            binary = train(estimator, X, problem, calibration=calibration, random_state=0)
-        words = (
-            f'Partition "p" cannot be calibrated: its {side} side has a single sample; {fallback}.'
+    def test_holding_out_one_side_alone_is_a_shortcoming(self, estimator, calibration, fallback):
+        X, problem = two_clouds()
+        few = problem.rows[problem.is_positive][:3]
+        cv = [(np.setdiff1d(np.arange(len(X)), few), few)]
+        binary = train(estimator, X, problem, calibration=calibration, random_state=0, cv=cv)
+        assert binary.shortcoming == (
+            'Partition "p" cannot be calibrated: cv holds out no samples, or only samples of one '
+            f"side; {fallback}."
         )
-        assert [str(each.message) for each in caught] == [words]
-        assert binary.shortcoming == words
         plain = train(estimator, X, problem, calibration=None, random_state=0)
         np.testing.assert_array_equal(binary.decisions(X), plain.decisions(X))
 
-    def test_without_warn_the_reason_is_only_an_attribute(self):
-        X, problem = two_clouds(1, 5)
-        binary = train(SVC(), X, problem, warn=False)  # warnings are errors in the tests
-        assert "its −1 side has a single sample" in binary.shortcoming
+    @pytest.mark.parametrize("sizes", [(1, 9), (9, 1)])
+    def test_a_fold_without_one_of_the_sides_is_scored_by_the_model_of_all_samples(self, sizes):
+        X, problem = two_clouds(*sizes)
+        binary = train(SVC(), X, problem, random_state=0)
+        part, y = X[problem.rows], problem.targets
+        whole, values = SVC().fit(part, y).decision_function(X), np.empty(len(y))
+        fold_of = folds_of(X, problem, 5, 0).fold_of[problem.rows]
+        for fold in range(5):
+            kept, test = fold_of != fold, fold_of == fold
+            values[test] = whole[problem.rows[test]]
+            if len(set(y[kept])) == 2:
+                values[test] = SVC().fit(part[kept], y[kept]).decision_function(part[test])
+        sigmoid = SigmoidCalibrator().fit(values, y > 0)
+        np.testing.assert_allclose(binary.decisions(X), 2 * sigmoid.predict(whole) - 1)
 
     def test_a_single_sample_is_no_shortcoming_if_nothing_is_calibrated(self):
         X, problem = two_clouds(1, 5)
@@ -202,12 +228,11 @@ class TestRareClasses:
                 return super().fit(X, y)
 
         X, problem = two_clouds(2, 8)
-        with pytest.warns(CalibrationWarning) as caught:
-            binary = train(Pairs(), X, problem, calibration="sigmoid")
-        assert [str(each.message) for each in caught] == [
+        binary = train(Pairs(), X, problem, calibration="sigmoid")
+        assert binary.shortcoming == (
             'Partition "p" cannot be calibrated: a fold cannot be fitted (two samples a side are '
             "needed); its predictions are used as if they were certain."
-        ]
+        )
         assert binary.output is Output.LABEL
 
     @pytest.mark.parametrize(("sizes", "answer"), [((0, 4), 1.0), ((4, 0), -1.0), ((0, 0), 0.0)])
@@ -245,62 +270,6 @@ class TestSplitters:
         )
         np.testing.assert_array_equal(one, other)
 
-    def test_a_splitter_makes_no_more_folds_than_the_smaller_side_has_samples(self):
-        X, problem = two_clouds(n_negative=3)
-        cv = StratifiedKFold(10, shuffle=True)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            binary = train(SVC(), X, problem, cv=cv, random_state=0)
-        plain = train(SVC(), X, problem, cv=3, random_state=0)
-        np.testing.assert_array_equal(binary.decisions(X), plain.decisions(X))
-        assert (cv.n_splits, cv.random_state) == (10, None)
-
-    def test_folds_without_one_of_the_sides_are_skipped(self):
-        X, problem = two_clouds()
-        negative = np.flatnonzero(~problem.is_positive)
-        everything = np.arange(problem.n_samples)
-
-        class Lopsided:
-            def split(self, X, y):
-                yield negative, np.setdiff1d(everything, negative)
-                yield everything[::2], everything[1::2]
-                yield everything, everything[:0]
-
-        binary = train(SVC(), X, problem, cv=Lopsided())
-        half = problem.keep(everything % 2 == 0)
-        machine = SVC().fit(X[half.rows], half.targets)
-        sigmoid = SigmoidCalibrator().fit(
-            machine.decision_function(X[problem.rows[1::2]]), problem.is_positive[1::2]
-        )
-        assert binary.calibrator.slope_ == pytest.approx(sigmoid.slope_)
-        assert binary.calibrator.intercept_ == pytest.approx(sigmoid.intercept_)
-
-    def test_holding_out_one_side_alone_is_a_shortcoming(self):
-        X, problem = two_clouds()
-        positive = np.flatnonzero(problem.is_positive)
-
-        class PositiveOnly:
-            def split(self, X, y):
-                yield np.setdiff1d(np.arange(len(y)), positive[:3]), positive[:3]
-
-        with pytest.warns(
-            CalibrationWarning, match="cv holds out no samples, or only samples of one side"
-        ):
-            train(SVC(), X, problem, cv=PositiveOnly())
-
-    def test_a_splitter_that_fails_is_a_shortcoming(self):
-        X, problem = two_clouds()
-        with pytest.warns(
-            CalibrationWarning, match=r"cv cannot split it \(The 'groups' parameter should not be"
-        ):
-            train(SVC(), X, problem, cv=GroupKFold(2))
-
-    @pytest.mark.parametrize("cv", [1, 0, -3, True, None, "5"])
-    def test_a_wrong_cv_is_refused_even_if_nothing_is_calibrated(self, cv):
-        X, problem = two_clouds()
-        with pytest.raises(ArgumentError, match="must be a number of folds, two or more"):
-            train(LogisticRegression(), X, problem, cv=cv)
-
 
 class TestWeights:
     @pytest.mark.parametrize(
@@ -323,8 +292,10 @@ class TestWeights:
         w = weight[problem.rows]
         binary = train(SVC(), X, problem, random_state=3, sample_weight=weight)
         held_out = np.empty(len(y))
-        for training, test in StratifiedKFold(5, shuffle=True, random_state=3).split(part, y):
-            machine = SVC().fit(part[training], y[training], w[training])
+        fold_of = folds_of(X, problem, 5, 3).fold_of[problem.rows]
+        for fold in range(5):
+            kept, test = fold_of != fold, fold_of == fold
+            machine = SVC().fit(part[kept], y[kept], w[kept])
             held_out[test] = machine.decision_function(part[test])
         sigmoid = SigmoidCalibrator().fit(held_out, y > 0, w)
         final = SVC().fit(part, y, w).decision_function(X)
@@ -506,7 +477,13 @@ def test_balanced_sides_have_even_priors():
     X, problem = two_clouds(30, 10)
     weight = np.random.default_rng(4).uniform(0.5, 2.0, len(X))
     for sample_weight in None, weight:
-        binary = train(GaussianNB(), X, problem, balances_sides=True, sample_weight=sample_weight)
+        binary = train(
+            GaussianNB(),
+            X,
+            problem,
+            sample_weight=sample_weight,
+            class_weight="balanced-per-partition",
+        )
         np.testing.assert_allclose(binary.estimator.class_prior_, [0.5, 0.5])
 
 

@@ -18,18 +18,6 @@ def test_an_estimator_without_arguments_of_its_own_gets_those_of_the_default():
     assert options.arguments_for(None) is default
 
 
-def test_the_options_of_a_partition_differ_in_seed_and_arguments_alone():
-    options = TrainingOptions("isotonic", 3, 7, arguments_by_model={"svm": OWN}, n_jobs=2)
-    own = options.for_partition(11, "svm")
-    assert (own.random_state, own.arguments) == (11, OWN)
-    unchanged = {field.name for field in dataclasses.fields(options)} - {
-        "random_state",
-        "arguments",
-    }
-    assert all(getattr(own, name) is getattr(options, name) for name in unchanged)
-    assert options.random_state == 7
-
-
 def test_options_cannot_be_changed():
     with pytest.raises(dataclasses.FrozenInstanceError):
         TrainingOptions().cv = 3

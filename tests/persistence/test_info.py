@@ -3,16 +3,19 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import polytomy as pt
 from persistence.libsvm.libsvm_files import FOLDER
-from persistence.own.saved_archives import pack, replace_field, unpack
+from persistence.saved_archives import pack, replace_field, unpack
 from polytomy import PolytomyClassifier
 from polytomy.errors import ModelFileError
-from polytomy.persistence import read_info, save
+from polytomy.learners.estimator_states import share_support_vectors
+from polytomy.persistence import load, read_info, save
+from polytomy.persistence.info import describe_model
 
 
 @pytest.fixture
@@ -27,7 +30,7 @@ def fitted():
 def test_a_saved_model_is_described_without_loading_it(fitted, tmp_path):
     save(fitted, tmp_path / "m.polytomy", metadata={"target": "kind", "columns": ["a", "b"]})
     info = read_info(tmp_path / "m.polytomy")
-    assert (info.kind, info.format_version) == ("model of polytomy", 2)
+    assert (info.kind, info.format_version) == ("model of polytomy", 1)
     assert info.versions["polytomy"] == pt.__version__
     assert info.classes.tolist() == ["setosa", "versicolor", "virginica"]
     assert info.kinds == {"scaled linear-svc": 1, "svc": 1}
@@ -59,14 +62,15 @@ def test_the_final_calibration_is_described(fitted, out_of_fold, tmp_path):
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
-        (("versions",), 3, "versions of the model is not an object"),
-        (("parameters", "solver"), None, "solver of parameters of the model is not text"),
-        (("binaries", 0, "estimator", "steps"), [], "is not a list of steps"),
-        (("pools", 0, "shape"), [1, 2, 3], "pools 0 of the model does not have a valid shape"),
-        (("metadata",), {"x": 1}, "a value of the model has an unknown type"),
-        (("final", "kind"), "magic", "kind of final of the model is not one of bias, decoder"),
-        (("final", "scale"), -1, "scale of final of the model is not a number from 0"),
-        (("final", "score", "accuracy"), None, "accuracy of score of final .* is not a finite"),
+        (("versions",), 3, "description.versions is not a dict of values by name"),
+        (("info",), None, "description.info is not a dict of values by name"),
+        (("info", "solver"), None, "info.solver is not text"),
+        (("info", "classes"), None, "info.classes is not an array of labels"),
+        (("info", "kinds", "svc"), -1, "info.kinds.svc is not an integer from 0"),
+        (("metadata",), {"x": 1}, "metadata is not a value that polytomy writes"),
+        (("info", "final_calibration", "kind"), 3, "info.final_calibration.kind is not text"),
+        (("info", "out_of_fold_score", "accuracy"), None, "accuracy is not a number"),
+        (("model",), {"steps": []}, "description.model is not a model with a scheme"),
     ],
 )
 def test_a_wrong_description_is_refused_with_the_name_of_the_file(
@@ -82,13 +86,25 @@ def test_a_wrong_description_is_refused_with_the_name_of_the_file(
     assert str(caught.value).count(str(file)) == 1
 
 
-def test_a_specification_without_a_name_is_another_kind(fitted, tmp_path):
+def test_what_is_told_of_a_file_is_true_of_its_model(fitted, tmp_path):
+    """The description is written when the model is saved; the model is described again here."""
     file = tmp_path / "m.polytomy"
     save(fitted, file)
-    description, members = unpack(file.read_bytes())
-    replace_field(description, ("binaries", 1, "estimator", "specification"), "")
-    file.write_bytes(pack(description, members))
-    assert read_info(file).kinds == {"scaled linear-svc": 1, "other": 1}
+    told = read_info(file)
+    loaded = load(file)
+    estimators = [binary.fitted_estimator for binary in loaded.binaries_]
+    found = describe_model(loaded, share_support_vectors(estimators))
+    for name, value in found.items():
+        if name != "classes":
+            again = getattr(told, name)
+            assert (list(again) if isinstance(again, tuple) else again) == value
+    assert told.classes.tolist() == loaded.classes_.tolist()
+
+
+def test_estimators_of_other_types_are_other_kinds(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    save(PolytomyClassifier(GaussianNB()).fit(X, y), tmp_path / "m.polytomy")
+    assert read_info(tmp_path / "m.polytomy").kinds == {"other": 3}
 
 
 def test_a_libsvm_model_is_described():

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from persistence.libsvm.libsvm_files import FOLDER
-from persistence.own.saved_archives import peak_memory
+from persistence.saved_archives import peak_memory
 from polytomy.errors import ModelFileError
 from polytomy.persistence.libsvm_text import parse_libsvm, print_libsvm, read_model
 

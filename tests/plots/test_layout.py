@@ -1,4 +1,4 @@
-"""Bins of probabilities."""
+"""Bins of probabilities, shades, distances at nodes and places of labels."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.stats import binomtest
 
-from polytomy import metrics
-from polytomy.plots.layout import make_bins
+from polytomy import metrics, parse
+from polytomy.plots.layout import (
+    distances_at_nodes,
+    make_bins,
+    place_boxes,
+    shade_confusion,
+    shares_of_rows,
+)
 
 
 @pytest.mark.parametrize("strategy", ["uniform", "quantile"])
@@ -57,3 +63,29 @@ def test_the_mean_gap_is_the_calibration_error():
     y = rng.integers(0, 3, 200)
     bins = make_bins(proba.max(axis=1), proba.argmax(axis=1) == y, np.ones(200), 15, "uniform")
     assert bins.mean_gap == pytest.approx(metrics.confidence_calibration_error(y, proba))
+
+
+def test_shades_grow_with_the_share_of_the_row_and_errors_are_negative():
+    shares = shares_of_rows(np.array([[890, 100, 10], [0, 0, 0], [1, 0, 99999]]))
+    np.testing.assert_allclose(shares.sum(axis=1), [1, 0, 1])
+    shades = shade_confusion(shares)
+    # An error rate of 10 % is two thirds of the scale, 1 % a third; rarer ones stay visible.
+    np.testing.assert_allclose(shades[0], [0.89, -2 / 3, -1 / 3])
+    assert shades[1].tolist() == [0, 0, 0]
+    assert shades[2, 0] == -0.08
+
+
+def test_distances_at_a_node_are_those_between_its_branches():
+    distances = np.array([[0, 1, 2, 3], [1, 0, 4, 5], [2, 4, 0, 6], [3, 5, 6, 0]], dtype=float)
+    found = distances_at_nodes(parse("m {a n {b c} d}"), distances)
+    assert [sorted(each.tolist()) for each in found] == [[1, 2, 3, 5, 6], [4]]
+
+
+@given(hnp.arrays(float, st.tuples(st.integers(1, 8), st.just(2)), elements=st.floats(20, 180)))
+def test_boxes_stay_in_the_frame_and_off_the_points(points):
+    halves = np.full(points.shape, 4.0)
+    centres = place_boxes(points, halves, (0, 0, 200, 200), gaps=(6, 20, 40, 60), marker=4)
+    assert (centres - halves >= 0).all()
+    assert (centres + halves <= 200).all()
+    apart = np.abs(centres[:, np.newaxis] - points).max(axis=2)
+    assert (apart >= 4 + 2 - 1e-9).all()

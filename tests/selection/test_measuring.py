@@ -11,7 +11,6 @@ from sklearn.svm import SVC, LinearSVC
 
 from polytomy import PolytomyClassifier, designs
 from polytomy.learners.options import FitArguments, TrainingOptions
-from polytomy.model.parameters import TrainingSource
 from polytomy.selection.candidates import candidates_from, expand_candidates
 from polytomy.selection.measuring import FoldMeasurer, RaceSetup, is_trained_without_calibration
 from polytomy.selection.race import comparison_folds
@@ -29,9 +28,11 @@ def blobs():
 def measure(blobs, candidates, grid, estimator, fold=0, weight=None, **parameters):
     """Return the candidates and what they said about a fold, and the rows of that fold."""
     X, y = blobs
-    options = TrainingOptions(random_state=0, arguments=FitArguments(weight), **parameters)
+    options = TrainingOptions(
+        random_state=0, arguments=FitArguments(weight, {}, weight), **parameters
+    )
     expanded = expand_candidates(candidates_from(candidates, 3), grid, estimator)
-    measurer = FoldMeasurer(RaceSetup(X, y, estimator, TrainingSource.from_labels(options, y)))
+    measurer = FoldMeasurer(RaceSetup(X, y, estimator, options.of_labels(y)))
     rows, held_out = comparison_folds(3, X, y, random_state=0)[fold]
     entries = [(each, SCHEME) for each in expanded]
     return expanded, measurer.measure(entries, rows, held_out), rows, held_out
@@ -155,7 +156,7 @@ def test_arguments_of_fit_are_heeded(blobs):
     """An SVC takes no further arguments, so the error of scikit-learn shows that they arrive."""
     X, y = blobs
     options = TrainingOptions(arguments=FitArguments(None, {"colour": "red"}))
-    source = TrainingSource.from_labels(options, y)
+    source = options.of_labels(y)
     (candidate,) = expand_candidates(
         candidates_from([("one-vs-one", "hamming")], 3), {"C": [1.0]}, SVC()
     )

@@ -43,6 +43,7 @@ __all__ = [
     "ProvidedMap",
     "ScaleAndBias",
     "Weighted",
+    "check_export",
     "check_final_calibration",
     "clip_decisions",
     "export_clipping",
@@ -541,6 +542,17 @@ def check_final_calibration(value: Any) -> None:
             Argument("final_calibration", value),
             f" must be {names}, None, or an object (not a class) with fit(log_probabilities, y) "
             "and predict_proba(log_probabilities).",
+        )
+
+
+def check_export(final: FinalMap) -> None:
+    """Raise an ArgumentError unless a final calibration can be written as an ONNX graph."""
+    if not hasattr(final, "to_onnx"):
+        raise ArgumentError(
+            Argument("final_calibration", getattr(final, "calibrator", final)),
+            " cannot be exported. Fit with ",
+            Argument("final_calibration", "bias"),
+            ', "decoder" or None.',
         )
 
 

@@ -1,4 +1,9 @@
-"""Holding out one part of the rows, which is enough for calibration if there are many rows."""
+"""Folds of all training rows, shared by every binary of a fit, and the parameter ``cv``.
+
+If all binaries leave out the same rows, all scores of a row come from models that have not seen it,
+whether it is in their problem or not. A final calibration can learn from such scores, because the
+source of a score says nothing about the class of its row.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +11,8 @@ import copy
 import threading
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,26 +20,20 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.rows import count_rows, group_rows, take_rows, take_values
+from polytomy.inputs.rows import count_rows, group_rows, take_values
 
 __all__ = [
     "AUTO_FOLDS",
     "MANY_ROWS",
-    "CannotCalibrateError",
-    "FoldPart",
-    "HeldOutRows",
+    "Folds",
     "HoldOut",
     "RoutedSplitter",
-    "SharedFolds",
     "check_folds",
     "choose_folds",
-    "copy_splitter",
-    "count_folds",
     "deal_classes",
     "deal_rows",
-    "fold_masks",
     "is_splitter",
-    "make_shared_folds",
+    "make_folds",
     "row_numbers",
     "splits_within",
 ]
@@ -54,358 +52,12 @@ _MOST_ROWS = 20_000
 _ENOUGH_OF_CLASS = 20
 _LARGEST_SHARE_OF_CLASS = 5
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class HeldOutRows:
-    """The rows of one held-out part.
-
-    Attributes
-    ----------
-    mask : bool array of shape (n_rows,)
-    weight : array of shape (n_rows,), optional
-        Weights that restore each class's share of the data; None if all are one.
-    """
-
-    mask: NDArray[np.bool_]
-    weight: NDArray[np.float64] | None
-
-
-@dataclass(slots=True)
-class HoldOut:
-    """Holds out one part of the rows, stratified by class. It is also a scikit-learn splitter.
-
-    Parameters
-    ----------
-    share : float, the fraction of the rows to hold out
-    random_state : int, optional
-
-    Examples
-    --------
-    >>> labels = np.repeat([0, 1], [90, 10])
-    >>> held_out = HoldOut(0.1, random_state=0).choose(labels)
-    >>> np.bincount(labels[held_out.mask])  # at least a fifth of a rare class, or 20 rows
-    array([18,  2])
-    """
-
-    share: float
-    random_state: int | None = None
-
-    def choose(self, labels: NDArray[Any], seed: int | None = None) -> HeldOutRows:
-        """Return the rows to hold out.
-
-        Parameters
-        ----------
-        labels : array of shape (n_rows,)
-        seed : int, optional, if there is no `random_state`
-        """
-        mask = np.zeros(len(labels), dtype=np.bool_)
-        weight = np.ones(len(labels))
-        classes, class_indices = np.unique(labels, return_inverse=True)
-        rows_of_class = group_rows(class_indices, len(classes))
-        sizes = [len(rows) for rows in rows_of_class]
-        for rows, positions in zip(rows_of_class, self.choose_of_classes(sizes, seed), strict=True):
-            mask[rows[positions]] = True
-            weight[rows[positions]] = self.weight_of(len(rows))
-        return HeldOutRows(mask, None if (weight == 1.0).all() else weight)
-
-    def choose_of_classes(
-        self, sizes: Sequence[int], seed: int | None = None
-    ) -> Iterator[NDArray[np.intp]]:
-        """Yield the positions of the rows to hold out, among the rows of each class.
-
-        Parameters
-        ----------
-        sizes : number of rows of each class
-        seed : int, optional, if there is no `random_state`
-        """
-        generator = check_random_state(seed if self.random_state is None else self.random_state)
-        for size in sizes:
-            # The first rows of a permutation, so that each choice contains every smaller one.
-            yield generator.permutation(size)[: self.count_of(size)]
-
-    def count_of(self, size: int) -> int:
-        """Return how many rows to hold out from a class of this size."""
-        n_least = min(_ENOUGH_OF_CLASS, size // _LARGEST_SHARE_OF_CLASS)
-        return min(max(round(self.share * size), n_least), size - 1)
-
-    def weight_of(self, size: int) -> float:
-        """Return the weight of the rows held out from a class of this size.
-
-        It corrects for the larger share held out from rare classes.
-        """
-        n_held_out = self.count_of(size)
-        return self.share * size / n_held_out if n_held_out > round(self.share * size) else 1.0
-
-    def split(
-        self, X: Any, y: NDArray[Any], groups: Any = None
-    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Yield once the rows to train on and the rows to hold out."""
-        mask = self.choose(np.asarray(y)).mask
-        yield np.flatnonzero(~mask), np.flatnonzero(mask)
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return 1."""
-        return 1
-
-
-def choose_folds(cv: Any, n_rows: int) -> Any:
-    """Return the folds that a value of ``cv`` means for a number of rows.
-
-    Examples
-    --------
-    >>> choose_folds("auto", 1000), choose_folds("auto", 1_000_000), choose_folds(0.25, 1000)
-    (5, HoldOut(share=0.02, random_state=None), HoldOut(share=0.25, random_state=None))
-    """
-    if isinstance(cv, str) and cv == AUTO_FOLDS:
-        if n_rows < MANY_ROWS:
-            return _FOLDS
-        return HoldOut(min(_LARGEST_SHARE, _MOST_ROWS / n_rows))
-    return HoldOut(float(cv)) if isinstance(cv, float | np.floating) else cv
-
-
-def is_splitter(cv: Any) -> bool:
-    """Return whether a value of ``cv`` is an object with ``split``."""
-    return hasattr(cv, "split") and not isinstance(cv, str)
-
-
-# -- Folds of a binary problem: which samples are held out together --
-
-
-class CannotCalibrateError(Exception):
-    """No held-out decision values are possible; the message is the reason, as a clause."""
-
-
-@dataclass(frozen=True, slots=True)
-class RoutedSplitter:
-    """A splitter and further arguments of its ``split``, such as groups, with one value per row."""
-
-    splitter: Any
-    parameters: Mapping[str, Any]
-
-
-def check_folds(cv: Any) -> None:
-    """Raise an ArgumentError unless `cv` is a value that the parameter may have."""
-    if isinstance(cv, RoutedSplitter):
-        cv = cv.splitter
-    is_number = isinstance(cv, int | np.integer) and not isinstance(cv, bool)
-    is_share = isinstance(cv, float | np.floating) and 0 < cv < 1
-    is_automatic = isinstance(cv, str) and cv == AUTO_FOLDS
-    if is_share or is_automatic or (is_number and cv >= 2):
-        return
-    if not is_number and not isinstance(cv, str):
-        if hasattr(cv, "split"):
-            return
-        if _is_list(cv):
-            _check_splits(list(cv), cv)
-            return
-    raise ArgumentError(
-        Argument("cv", cv),
-        " must be a number of folds, two or more, a fraction of the rows to hold out, "
-        '"auto", an object with split(X, y), or a list of (training rows, held-out rows).',
-    )
-
-
-def _check_splits(splits: list[Any], cv: Any) -> None:
-    """Raise an ArgumentError unless the splits are pairs of lists of rows."""
-    if not splits:
-        raise ArgumentError(Argument("cv", cv), " has no splits. Give at least one.")
-    for number, split in enumerate(splits):
-        is_pair = isinstance(split, list | tuple) and len(split) == 2
-        if not is_pair or any(np.ndim(part) != 1 or isinstance(part, str) for part in split):
-            raise ArgumentError(
-                f"split {number} of ",
-                Argument("cv"),
-                " is not a pair of lists: (training rows, held-out rows).",
-            )
-
-
-def _is_list(cv: Any) -> bool:
-    # A generator would be exhausted after the first of many binary problems.
-    return isinstance(cv, Iterable) and not isinstance(cv, Iterator)
-
-
-def count_folds(cv: Any, unknown: int) -> int:
-    """Return the largest number of folds that `cv` makes, or `unknown` if it is not known.
-
-    Examples
-    --------
-    >>> from sklearn.model_selection import KFold, LeaveOneOut
-    >>> count_folds(5, 10), count_folds(KFold(3), 10), count_folds(LeaveOneOut(), 10)
-    (5, 3, 10)
-    """
-    if isinstance(cv, RoutedSplitter):
-        cv = cv.splitter
-    if isinstance(cv, int | np.integer):
-        return int(cv)
-    with suppress(AttributeError, TypeError, ValueError):
-        return int(cv.get_n_splits()) if hasattr(cv, "split") else len(cv)
-    return unknown
-
-
-def fold_masks(
-    rows: NDArray[np.intp], is_positive: NDArray[np.bool_], X: Any, cv: Any, seed: int | None
-) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
-    """Yield the samples of a binary problem to train on and to hold out, for each fold.
-
-    Parameters
-    ----------
-    rows : array of shape (n_samples,)
-        Rows of X in the problem, ascending.
-    is_positive : bool array of shape (n_samples,)
-        Whether each row is on the +1 side.
-    X : the whole training data, for splitters that use it
-    cv : int, splitter, RoutedSplitter or list of splits
-        A number of stratified, shuffled folds, reduced to the number of samples on the smaller
-        side; an object with ``split(X, y)``; or pairs of training and held-out rows of X.
-    seed : int, optional
-        Makes the folds reproducible.
-
-    Yields
-    ------
-    is_kept : bool array of shape (n_samples,)
-    held_out : array of positions among the samples of the problem, ascending
-    """
-    n_positive = int(np.count_nonzero(is_positive))
-    if min(n_positive, len(rows) - n_positive) < 2:
-        side = "+1" if n_positive < 2 else "−1"
-        raise CannotCalibrateError(f"its {side} side has a single sample")
-    for training, test in list(_splits(rows, is_positive, X, cv, seed)):
-        is_kept = np.zeros(len(rows), dtype=np.bool_)
-        is_kept[training] = True
-        sides = is_positive[is_kept]
-        if sides.any() and not sides.all() and len(test):
-            yield is_kept, np.unique(test)
-
-
-def _splits(
-    rows: NDArray[np.intp], is_positive: NDArray[np.bool_], X: Any, cv: Any, seed: int | None
-) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Yield the positions of the samples to train on and to hold out."""
-    n_positive = int(np.count_nonzero(is_positive))
-    smaller_side = min(n_positive, len(rows) - n_positive)
-    parameters = {}
-    if isinstance(cv, RoutedSplitter):
-        parameters = {
-            name: take_values(value, rows, count_rows(X)) for name, value in cv.parameters.items()
-        }
-        cv = cv.splitter
-    if isinstance(cv, int | np.integer):
-        fold_of = _deal_folds(is_positive, min(int(cv), smaller_side), seed)
-        for fold in range(fold_of.max() + 1):
-            is_held_out = fold_of == fold
-            yield np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
-        return
-    if not hasattr(cv, "split"):
-        for training, test in cv:
-            yield _positions(rows, training, X), _positions(rows, test, X)
-        return
-    n_groups = len(np.unique(parameters["groups"])) if "groups" in parameters else np.inf
-    splitter = copy_splitter(cv, min(smaller_side, n_groups), seed)
-    data, targets = take_rows(X, rows), np.where(is_positive, 1, -1)
-    try:
-        for training, test in splitter.split(data, targets, **parameters):
-            if max(np.max(training, initial=-1), np.max(test, initial=-1)) >= len(rows):
-                raise CannotCalibrateError(
-                    "cv splits more samples than the problem has; give a list of splits of all data"
-                )
-            yield training, test
-    except ValueError as error:
-        raise CannotCalibrateError(f"cv cannot split it ({error})") from error
-
-
-def row_numbers(rows: Any, n_rows: int) -> NDArray[np.intp]:
-    """Return the rows of a split, given as numbers or as a mask, as valid row numbers."""
-    rows = np.asarray(rows)
-    if rows.dtype == np.bool_ and len(rows) == n_rows:
-        rows = np.flatnonzero(rows)
-    is_whole = rows.dtype.kind in "iu" or not len(rows)
-    if not is_whole or np.any((rows < 0) | (rows >= n_rows)):
-        raise ArgumentError(
-            Argument("cv"),
-            f" has a split with rows that X, of {n_rows} rows, does not have. Give row numbers "
-            "from 0, or a mask.",
-        )
-    return np.asarray(rows, dtype=np.intp)
-
-
-def splits_within(cv: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
-    """Return a list of splits restricted to some rows; any other `cv` is returned unchanged."""
-    if isinstance(cv, int | np.integer) or hasattr(cv, "split"):  # "auto" has one too
-        return cv
-    place = np.full(n_rows, -1)
-    place[rows] = np.arange(len(rows))
-    found = []
-    for split in cv:
-        kept = [place[row_numbers(part, n_rows)] for part in split]
-        found.append(tuple([part[part >= 0] for part in kept]))
-    return found
-
-
-def _positions(rows: NDArray[np.intp], part: Any, X: Any) -> NDArray[np.intp]:
-    """Return the positions of the rows that are in one part of a split."""
-    return np.flatnonzero(np.isin(rows, row_numbers(part, count_rows(X))))
-
-
-def _deal_folds(is_positive: NDArray[np.bool_], n_folds: int, seed: int | None) -> NDArray[np.intp]:
-    """Return the fold of each sample; each side is shuffled and dealt out evenly.
-
-    These are the folds of scikit-learn's StratifiedKFold, whose many checks of the data would take
-    longer than training a small machine.
-    """
-    generator = check_random_state(seed)
-    turns = np.arange(len(is_positive)) % n_folds
-    fold_of = np.empty(len(is_positive), dtype=np.intp)
-    is_first_side = is_positive == is_positive[0]
-    n_first = int(np.count_nonzero(is_first_side))
-    for members, dealt in (is_first_side, turns[:n_first]), (~is_first_side, turns[n_first:]):
-        folds = np.sort(dealt)
-        generator.shuffle(folds)
-        fold_of[members] = folds
-    return fold_of
-
-
-def copy_splitter(cv: Any, most_folds: float, seed: int | None) -> Any:
-    """Return a copy of a splitter with at most `most_folds` folds, and a seed if it has none."""
-    # Copied because folds would depend on the order of training if problems shared a generator.
-    splitter = copy.deepcopy(cv)
-    if getattr(splitter, "random_state", seed) is None:
-        splitter.random_state = seed
-    if getattr(splitter, "n_splits", 0) > most_folds:
-        splitter.n_splits = int(most_folds)
-    return splitter
-
-
-# -- Folds of all training rows, shared by every binary of a fit --
-
-
 _thread = threading.local()
 
 
-class FoldPart(NamedTuple):
-    """The part of a binary problem that the model of one fold is trained on.
-
-    Attributes
-    ----------
-    is_kept : bool array of shape (n_samples,), which samples of the problem to train on
-    held_out : array of int, the samples of the problem that the fold holds out
-    constant : float or None
-        The score of every row if a side has no samples to train on: 1 if only the +1 side has
-        some, −1 if only the −1 side has, 0 if neither has. LIBSVM does the same.
-    """
-
-    is_kept: NDArray[np.bool_]
-    held_out: NDArray[np.intp]
-    constant: float | None
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the model is trained on all samples of the problem."""
-        return bool(self.is_kept.all())
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class SharedFolds:
-    """One fold for each training row.
+class Folds:
+    """One fold for each training row, the same for every binary of a fit.
 
     Attributes
     ----------
@@ -415,18 +67,17 @@ class SharedFolds:
     scored : array of int, ascending
         The rows that every binary scores, even if they are outside its problem.
     is_only_part : bool
-            Whether the only fold is a part that is held out permanently: the model that is trained
-            without it is the model of the binary.
-        weight : array of shape (n_rows,), optional
-            Weights of held-out rows for calibration, in addition to those of training.
+        Whether the only fold is a part that is held out permanently: the model that is trained
+        without it is the model of the binary.
+    weight : array of shape (n_rows,), optional
+        Weights of held-out rows for calibration, in addition to those of training.
 
     Examples
     --------
-    >>> folds = SharedFolds.from_numbers(np.array([0, 1, 0, 1]))
-    >>> for part in folds.parts(np.arange(3), np.array([True, False, True])):
-    ...     print(part.held_out, part.constant)
-    [0 2] -1.0
-    [1] 1.0
+    >>> folds = Folds.from_numbers(np.array([0, 1, 0, 1]))
+    >>> folds.is_trained_on
+    array([[False,  True, False,  True],
+           [ True, False,  True, False]])
     """
 
     fold_of: NDArray[np.intp]
@@ -436,23 +87,21 @@ class SharedFolds:
     weight: NDArray[np.float64] | None = None
 
     @classmethod
-    def from_numbers(cls, fold_of: NDArray[np.intp]) -> SharedFolds:
+    def from_numbers(cls, fold_of: NDArray[np.intp]) -> Folds:
         """Return folds that train on all rows except their own, and score all rows."""
         is_trained_on = np.arange(fold_of.max(initial=-1) + 1)[:, np.newaxis] != fold_of
         return cls(fold_of, is_trained_on, np.flatnonzero(fold_of >= 0))
 
-    def first(self, n_rows: int) -> SharedFolds:
+    def first(self, n_rows: int) -> Folds:
         """Return as few of the first folds as hold out `n_rows` rows; all if there are too few."""
         sizes = np.bincount(self.fold_of[self.fold_of >= 0], minlength=self.n_folds)
         n_folds = 1 + int(np.searchsorted(np.cumsum(sizes), n_rows))
         if n_folds >= self.n_folds:
             return self
         fold_of = np.where(self.fold_of < n_folds, self.fold_of, -1)
-        return SharedFolds(fold_of, self.is_trained_on[:n_folds], np.flatnonzero(fold_of >= 0))
+        return Folds(fold_of, self.is_trained_on[:n_folds], np.flatnonzero(fold_of >= 0))
 
-    def keep_scored(
-        self, is_kept: NDArray[np.bool_], most_rows: int, seed: int | None
-    ) -> SharedFolds:
+    def keep_scored(self, is_kept: NDArray[np.bool_], most_rows: int, seed: int | None) -> Folds:
         """Return the same folds with fewer scored rows: a random subset if there are too many.
 
         Parameters
@@ -480,31 +129,16 @@ class SharedFolds:
             return weight
         return self.weight[rows] if weight is None else weight * self.weight[rows]
 
+    def without_scores(self) -> Folds:
+        """Return the same folds for calibrators alone: no row is scored by every binary."""
+        return replace(self, scored=self.scored[:0])
+
     def trained_on(self, rows: NDArray[np.intp]) -> NDArray[np.bool_] | None:
         """Return which rows the model of a binary is trained on; None for all of them."""
         return self.is_trained_on[0][rows] if self.is_only_part else None
 
-    def parts(self, rows: NDArray[np.intp], is_positive: NDArray[np.bool_]) -> Iterator[FoldPart]:
-        """Yield the part of a binary problem that belongs to each fold.
 
-        Parameters
-        ----------
-        rows : array of shape (n_samples,), the rows of the problem
-        is_positive : bool array of shape (n_samples,), their sides
-        """
-        own = self.fold_of[rows]
-        for fold, is_trained_on in enumerate(self.is_trained_on):
-            is_kept = is_trained_on[rows]
-            sides = is_positive[is_kept]
-            constant = None
-            if sides.all() or not sides.any():
-                constant = float(np.sign(2 * np.count_nonzero(sides) - len(sides)))
-            yield FoldPart(is_kept, np.flatnonzero(own == fold), constant)
-
-
-def make_shared_folds(
-    X: Any, class_indices: NDArray[np.intp], cv: Any, seed: int | None
-) -> SharedFolds:
+def make_folds(X: Any, class_indices: NDArray[np.intp], cv: Any, seed: int | None) -> Folds:
     """Return the folds of all training rows for a value of ``cv``.
 
     Parameters
@@ -520,15 +154,14 @@ def make_shared_folds(
     """
     n_rows = len(class_indices)
     if isinstance(cv, HoldOut):
-        part = cv.choose(class_indices, seed)
-        held_out = np.flatnonzero(part.mask)
-        fold_of = np.where(part.mask, 0, -1)
-        return SharedFolds(fold_of, ~part.mask[np.newaxis], held_out, True, part.weight)
+        mask, weight = cv.choose(class_indices, seed)
+        fold_of = np.where(mask, 0, -1)
+        return Folds(fold_of, ~mask[np.newaxis], np.flatnonzero(mask), True, weight)
     if isinstance(cv, int | np.integer):
-        return SharedFolds.from_numbers(deal_rows(class_indices, min(int(cv), n_rows), seed))
+        return Folds.from_numbers(deal_rows(class_indices, min(int(cv), n_rows), seed))
     fold_of = np.full(n_rows, -1, dtype=np.intp)
     trained_on: list[NDArray[np.bool_]] = []
-    for training, held_out in _split_rows(X, class_indices, cv, seed):
+    for training, held_out in _splits(X, class_indices, cv, seed):
         held_out = held_out[fold_of[held_out] < 0]
         if len(held_out):
             fold_of[held_out] = len(trained_on)
@@ -536,7 +169,7 @@ def make_shared_folds(
             mask[training] = True
             trained_on.append(mask)
     is_trained_on = np.array(trained_on, dtype=np.bool_).reshape(-1, n_rows)
-    return SharedFolds(fold_of, is_trained_on, np.flatnonzero(fold_of >= 0))
+    return Folds(fold_of, is_trained_on, np.flatnonzero(fold_of >= 0))
 
 
 def deal_rows(class_indices: NDArray[np.intp], n_folds: int, seed: int | None) -> NDArray[np.intp]:
@@ -604,7 +237,182 @@ def _seeded_generator(seed: int | None) -> np.random.RandomState:
     return generator
 
 
-def _split_rows(
+@dataclass(slots=True)
+class HoldOut:
+    """Holds out one part of the rows, stratified by class. It is also a scikit-learn splitter.
+
+    Parameters
+    ----------
+    share : float, the fraction of the rows to hold out
+    random_state : int, optional
+
+    Examples
+    --------
+    >>> labels = np.repeat([0, 1], [90, 10])
+    >>> mask, weight = HoldOut(0.1, random_state=0).choose(labels)
+    >>> np.bincount(labels[mask])  # at least a fifth of a rare class, or 20 rows
+    array([18,  2])
+    """
+
+    share: float
+    random_state: int | None = None
+
+    def choose(
+        self, labels: NDArray[Any], seed: int | None = None
+    ) -> tuple[NDArray[np.bool_], NDArray[np.float64] | None]:
+        """Choose the rows to hold out.
+
+        Parameters
+        ----------
+        labels : array of shape (n_rows,)
+        seed : int, optional, if there is no `random_state`
+
+        Returns
+        -------
+        mask : bool array of shape (n_rows,)
+        weight : array of shape (n_rows,), optional
+            Weights that restore each class's share of the data; None if all are one.
+        """
+        mask = np.zeros(len(labels), dtype=np.bool_)
+        weight = np.ones(len(labels))
+        classes, class_indices = np.unique(labels, return_inverse=True)
+        rows_of_class = group_rows(class_indices, len(classes))
+        sizes = [len(rows) for rows in rows_of_class]
+        for rows, positions in zip(rows_of_class, self.choose_of_classes(sizes, seed), strict=True):
+            mask[rows[positions]] = True
+            weight[rows[positions]] = self.weight_of(len(rows))
+        return mask, None if (weight == 1.0).all() else weight
+
+    def choose_of_classes(
+        self, sizes: Sequence[int], seed: int | None = None
+    ) -> Iterator[NDArray[np.intp]]:
+        """Yield the positions of the rows to hold out, among the rows of each class.
+
+        Parameters
+        ----------
+        sizes : number of rows of each class
+        seed : int, optional, if there is no `random_state`
+        """
+        generator = check_random_state(seed if self.random_state is None else self.random_state)
+        for size in sizes:
+            # The first rows of a permutation, so that each choice contains every smaller one.
+            yield generator.permutation(size)[: self.count_of(size)]
+
+    def count_of(self, size: int) -> int:
+        """Return how many rows to hold out from a class of this size."""
+        n_least = min(_ENOUGH_OF_CLASS, size // _LARGEST_SHARE_OF_CLASS)
+        return min(max(round(self.share * size), n_least), size - 1)
+
+    def weight_of(self, size: int) -> float:
+        """Return the weight of the rows held out from a class of this size.
+
+        It corrects for the larger share held out from rare classes.
+        """
+        n_held_out = self.count_of(size)
+        return self.share * size / n_held_out if n_held_out > round(self.share * size) else 1.0
+
+    def split(
+        self, X: Any, y: NDArray[Any], groups: Any = None
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Yield once the rows to train on and the rows to hold out."""
+        mask, _ = self.choose(np.asarray(y))
+        yield np.flatnonzero(~mask), np.flatnonzero(mask)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return 1."""
+        return 1
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedSplitter:
+    """A splitter and further arguments of its ``split``, such as groups, with one value per row."""
+
+    splitter: Any
+    parameters: Mapping[str, Any]
+
+    def take(self, rows: NDArray[np.intp], n_rows: int) -> RoutedSplitter:
+        """Return the same splitter with the arguments of some of the `n_rows` rows."""
+        cut = {name: take_values(value, rows, n_rows) for name, value in self.parameters.items()}
+        return RoutedSplitter(self.splitter, cut)
+
+
+def check_folds(cv: Any) -> None:
+    """Raise an ArgumentError unless `cv` is a value that the parameter may have."""
+    if isinstance(cv, RoutedSplitter):
+        cv = cv.splitter
+    is_number = isinstance(cv, int | np.integer) and not isinstance(cv, bool)
+    is_share = isinstance(cv, float | np.floating) and 0 < cv < 1
+    is_automatic = isinstance(cv, str) and cv == AUTO_FOLDS
+    if is_share or is_automatic or (is_number and cv >= 2):
+        return
+    if not is_number and not isinstance(cv, str):
+        if hasattr(cv, "split"):
+            return
+        if _is_list(cv):
+            _check_splits(list(cv), cv)
+            return
+    raise ArgumentError(
+        Argument("cv", cv),
+        " must be a number of folds, two or more, a fraction of the rows to hold out, "
+        '"auto", an object with split(X, y), or a list of (training rows, held-out rows).',
+    )
+
+
+def _check_splits(splits: list[Any], cv: Any) -> None:
+    """Raise an ArgumentError unless the splits are pairs of lists of rows."""
+    if not splits:
+        raise ArgumentError(Argument("cv", cv), " has no splits. Give at least one.")
+    for number, split in enumerate(splits):
+        is_pair = isinstance(split, list | tuple) and len(split) == 2
+        if not is_pair or any(np.ndim(part) != 1 or isinstance(part, str) for part in split):
+            raise ArgumentError(
+                f"split {number} of ",
+                Argument("cv"),
+                " is not a pair of lists: (training rows, held-out rows).",
+            )
+
+
+def _is_list(cv: Any) -> bool:
+    # A generator would be exhausted after the first of many binary problems.
+    return isinstance(cv, Iterable) and not isinstance(cv, Iterator)
+
+
+def choose_folds(cv: Any, n_rows: int) -> Any:
+    """Return the folds that a value of ``cv`` means for a number of rows.
+
+    Examples
+    --------
+    >>> choose_folds("auto", 1000), choose_folds("auto", 1_000_000), choose_folds(0.25, 1000)
+    (5, HoldOut(share=0.02, random_state=None), HoldOut(share=0.25, random_state=None))
+    """
+    if isinstance(cv, str) and cv == AUTO_FOLDS:
+        if n_rows < MANY_ROWS:
+            return _FOLDS
+        return HoldOut(min(_LARGEST_SHARE, _MOST_ROWS / n_rows))
+    return HoldOut(float(cv)) if isinstance(cv, float | np.floating) else cv
+
+
+def is_splitter(cv: Any) -> bool:
+    """Return whether a value of ``cv`` is an object with ``split``."""
+    return hasattr(cv, "split") and not isinstance(cv, str)
+
+
+def splits_within(cv: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
+    """Return the value of ``cv`` for some of the rows: lists and routed arguments are cut."""
+    if isinstance(cv, RoutedSplitter):
+        return cv.take(rows, n_rows)
+    if isinstance(cv, int | np.integer) or hasattr(cv, "split"):  # "auto" has one too
+        return cv
+    place = np.full(n_rows, -1)
+    place[rows] = np.arange(len(rows))
+    found = []
+    for split in cv:
+        kept = [place[row_numbers(part, n_rows)] for part in split]
+        found.append(tuple([part[part >= 0] for part in kept]))
+    return found
+
+
+def _splits(
     X: Any, class_indices: NDArray[np.intp], cv: Any, seed: int | None
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     parameters = {}
@@ -618,7 +426,7 @@ def _split_rows(
     most_folds = int(np.bincount(class_indices).max())
     if "groups" in parameters:
         most_folds = min(most_folds, len(np.unique(parameters["groups"])))
-    splitter = copy_splitter(cv, most_folds, seed)
+    splitter = _copy_splitter(cv, most_folds, seed)
     with warnings.catch_warnings():
         # A class may have fewer samples than folds: some folds hold out none of it.
         warnings.filterwarnings("ignore", "The least populated class in y", UserWarning)
@@ -631,3 +439,29 @@ def _split_rows(
                 "(training rows, held-out rows).",
             ) from error
     yield from splits
+
+
+def row_numbers(rows: Any, n_rows: int) -> NDArray[np.intp]:
+    """Return the rows of a split, given as numbers or as a mask, as valid row numbers."""
+    rows = np.asarray(rows)
+    if rows.dtype == np.bool_ and len(rows) == n_rows:
+        rows = np.flatnonzero(rows)
+    is_whole = rows.dtype.kind in "iu" or not len(rows)
+    if not is_whole or np.any((rows < 0) | (rows >= n_rows)):
+        raise ArgumentError(
+            Argument("cv"),
+            f" has a split with rows that X, of {n_rows} rows, does not have. Give row numbers "
+            "from 0, or a mask.",
+        )
+    return np.asarray(rows, dtype=np.intp)
+
+
+def _copy_splitter(cv: Any, most_folds: float, seed: int | None) -> Any:
+    """Return a copy of a splitter with at most `most_folds` folds, and a seed if it has none."""
+    # Copied because folds would depend on the order of training if problems shared a generator.
+    splitter = copy.deepcopy(cv)
+    if getattr(splitter, "random_state", seed) is None:
+        splitter.random_state = seed
+    if getattr(splitter, "n_splits", 0) > most_folds:
+        splitter.n_splits = int(most_folds)
+    return splitter

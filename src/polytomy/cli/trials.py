@@ -37,6 +37,7 @@ from polytomy.errors import ArgumentError
 __all__ = ["get_datasets", "list_datasets", "report", "split", "trials"]
 
 _RUN = "polytomy.trials:run"
+_PROTOCOL = "polytomy.trials:Protocol"
 # The exit code that shells use for a command ended by Ctrl-C.
 _INTERRUPTED = 130
 
@@ -103,11 +104,11 @@ class TrialOptions:
     ] = None
     test: Annotated[
         float | None,
-        option(metavar="FRACTION", sets=_RUN, help="Fraction of each class to hold out."),
+        option(metavar="FRACTION", sets=_PROTOCOL, help="Fraction of each class to hold out."),
     ] = None
     seed: Annotated[
         int | None,
-        option(min=0, metavar="N", sets=_RUN, help="Seed of the splits and random designs."),
+        option(min=0, metavar="N", sets=_PROTOCOL, help="Seed of the splits and random designs."),
     ] = None
     class_order: Annotated[
         str | None,
@@ -229,7 +230,7 @@ def split(
     reading: DataOptions,
     test: Annotated[
         float | None,
-        option(metavar="FRACTION", sets=_RUN, help="Fraction of each class to hold out."),
+        option(metavar="FRACTION", sets=_PROTOCOL, help="Fraction of each class to hold out."),
     ] = None,
     seed: Seed = 0,
     output: Annotated[
@@ -264,7 +265,7 @@ def split(
     from polytomy.datasets import write_data
     from polytomy.trials.protocol import split_classes
 
-    test = default_of(_RUN, "test") if test is None else test
+    test = default_of(_PROTOCOL, "test") if test is None else test
     if not 0 < test < 1:
         raise ArgumentError(f"--test must be between 0 and 1; got {test:g}")
     is_named = training_file is not None and test_file is not None

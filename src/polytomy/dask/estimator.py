@@ -25,13 +25,11 @@ from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.preparation import resolve_estimator, takes_pairwise_values
 from polytomy.model.estimator import FollowsEstimatorMixin, progress_bar, undone_if_interrupted
-from polytomy.model.parameters import CLASSIFIER_CHECKS, training_source
+from polytomy.model.parameters import CLASSIFIER_CHECKS, make_training_options
 from polytomy.model.plan import plan_training
 from polytomy.model.scheme_argument import check_solver, members_of, needs_data, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.choice import choose_scheme
-
-__all__ = ["DaskPolytomyClassifier"]
 
 
 def _is_number_of_folds(value: Any) -> bool:
@@ -225,7 +223,7 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
                     labels,
                     estimator,
                     self.solver,
-                    training_source(self, "fit", weight, {}, self.classes_, class_indices),
+                    make_training_options(self, "fit", weight, {}, self.classes_, class_indices),
                     models=self.models,
                     progress=progress_bar if self.verbose else None,
                     class_order=self.class_order,
@@ -244,14 +242,14 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
         nothing = np.empty(0, dtype=np.intp)
         # Any value can stand for the weights, to find out which estimators request them.
         marker = nothing if has_weights else None
-        source = training_source(self, "fit", marker, {}, self.classes_, nothing)
-        requests = [source.routed.estimator, *source.routed.by_model.values()]
-        if has_weights and any(each.sample_weight is None for each in requests):
+        options = make_training_options(self, "fit", marker, {}, self.classes_, nothing)
+        requests = [options.arguments, *options.arguments_by_model.values()]
+        if has_weights and any(each.given_weight is None for each in requests):
             raise ArgumentError(
                 "sample_weight must be requested by all estimators, or by none: see "
                 "set_fit_request of scikit-learn's metadata routing."
             )
-        return replace(source.parameters, cv=choose_folds(self.cv, n_rows))
+        return replace(options.without_rows(), cv=choose_folds(self.cv, n_rows))
 
     def _progress(self, n_steps: int, verb: str) -> AbstractContextManager[TrainingListener]:
         return progress_bar(n_steps, verb) if self.verbose else nullcontext(TrainingListener())

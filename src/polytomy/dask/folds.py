@@ -14,7 +14,6 @@ from polytomy.dask.group_tasks import RowBlock
 from polytomy.dask.grouping import Layout, ScoredChoice, divide_quota
 from polytomy.inputs.arguments import BALANCED_PER_PARTITION
 from polytomy.inputs.numbers import class_weights
-from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.options import TrainingOptions
 from polytomy.model.decisions import ClassFrequencies
 from polytomy.model.dichotomies import Dichotomy
@@ -23,18 +22,9 @@ from polytomy.model.out_of_fold import (
     FoldRule,
     OutOfFold,
     find_fold_rule,
-    have_folds_anyway,
     takes_weights,
     warn_of_no_rows,
 )
-
-__all__ = [
-    "FoldPlan",
-    "balance_classes",
-    "calibration_weights",
-    "find_frequencies",
-    "weights_by_class",
-]
 
 
 def weights_by_class(
@@ -112,12 +102,8 @@ class FoldPlan:
     def find(
         cls, dichotomies: Sequence[Dichotomy], layout: Layout, options: TrainingOptions
     ) -> Self | None:
-        """Return the folds that all binaries share; None if each makes its own, or needs none."""
+        """Return the folds that all binaries share, or None if nothing needs folds."""
         rule = find_fold_rule(dichotomies, len(layout.classes), options)
-        is_part = isinstance(options.cv, HoldOut)
-        if rule is None and is_part and have_folds_anyway(options, dichotomies):
-            (seed,) = partition_seeds(options.random_state, 1)
-            rule = FoldRule(None, None, seed)
         if rule is None:
             return None
         return cls.of(
@@ -165,7 +151,9 @@ class FoldPlan:
             min(MOST_SCORES // max(1, n_dichotomies), _SAMPLE_BYTES // layout.bytes_per_row)
         )
         quotas: list[int | None] = [None] * len(candidates)
-        if sum(candidates) > most_rows:
+        if rule.final_calibration is None:
+            quotas = [0] * len(candidates)
+        elif sum(candidates) > most_rows:
             quotas = list(divide_quota(candidates, most_rows))
         choices = [
             ScoredChoice(n_folds, quota, [seed, k], weights[k]) for k, quota in enumerate(quotas)

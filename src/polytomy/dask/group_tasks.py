@@ -11,7 +11,7 @@ from joblib import parallel_config
 from numpy.typing import NDArray
 from sklearn import config_context
 
-from polytomy.calibration.folds import SharedFolds
+from polytomy.calibration.folds import Folds
 from polytomy.inputs.numbers import class_weights
 from polytomy.inputs.rows import group_rows, merge_rows, take_rows
 from polytomy.inputs.sparse import is_sparse
@@ -23,20 +23,6 @@ from polytomy.learners.trained import TrainedBinary
 from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.fitting import group_sides, train_dichotomies
 from polytomy.model.out_of_fold import score_samples
-
-__all__ = [
-    "GroupResult",
-    "GroupTask",
-    "RowBlock",
-    "classes_of",
-    "divide_into_groups",
-    "join_blocks",
-    "score_given",
-    "share_vectors",
-    "take_scored",
-    "train_group",
-    "weight_rows",
-]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,7 +115,7 @@ class GroupTask:
     dichotomies : tuple of Dichotomy, untrained, with sides as class indices
     seeds : tuple, one seed for each of them
     class_labels : array of all labels
-    options : TrainingOptions, without arguments and folds
+    options : TrainingOptions, without arguments
     n_folds : number of folds that all binaries share; None if there are none
     is_only_part : bool, whether the only fold is a part that is held out permanently
     class_weight : dict of labels and weights, optional
@@ -252,23 +238,23 @@ def train_group(
     block = weight_rows(block, task.class_labels, task.class_weight)
     arguments = FitArguments(block.weight if len(block.rows) else None)
     folds = None if task.n_folds is None else _folds_of(block, task.n_folds, task.is_only_part)
-    options = replace(task.options, arguments=arguments, folds=folds)
+    options = replace(task.options, arguments=arguments)
     notes = _Notes()
     # Workers are daemons, which cannot start processes.
     with config_context(enable_metadata_routing=task.routes_metadata), parallel_config("threading"):
-        binaries, held_out = train_dichotomies(
+        trained = train_dichotomies(
             task.dichotomies,
             group_rows(block.class_indices, len(task.class_labels)),
             block.X,
             options,
+            folds,
             task.seeds,
             notes,
         )
-        scores = None
-        pairs = zip(held_out, binaries, strict=True)
-        if folds is not None and not any(each is None and one.shortcoming for each, one in pairs):
-            scores = score_samples(binaries, held_out, block.X, folds)
-    return GroupResult(binaries, scores, notes.sentences)
+    scores = None
+    if folds is not None and all(each.scores is not None for each in trained):
+        scores = score_samples(trained, block.X, folds)
+    return GroupResult([each.binary for each in trained], scores, notes.sentences)
 
 
 def weight_rows(
@@ -287,13 +273,13 @@ def weight_rows(
     return replace(block, weight=weight).keep(weight > 0)
 
 
-def _folds_of(block: RowBlock, n_folds: int, is_only_part: bool) -> SharedFolds:
+def _folds_of(block: RowBlock, n_folds: int, is_only_part: bool) -> Folds:
     assert block.fold_of is not None
     assert block.is_scored is not None
     fold_of = block.fold_of.astype(np.intp)
     is_trained_on = np.arange(n_folds)[:, np.newaxis] != fold_of
     scored = np.flatnonzero(block.is_scored)
-    return SharedFolds(fold_of, is_trained_on, scored, is_only_part, block.fold_weight)
+    return Folds(fold_of, is_trained_on, scored, is_only_part, block.fold_weight)
 
 
 def score_given(binaries: Sequence[TrainedBinary], sample: RowBlock) -> NDArray[np.float32]:

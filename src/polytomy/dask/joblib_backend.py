@@ -16,16 +16,15 @@ from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 from sklearn import get_config
 
+from polytomy.calibration.folds import Folds
 from polytomy.dask.group_tasks import GroupTask, RowBlock, divide_into_groups, share_vectors
 from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import count_rows, take_rows
-from polytomy.learners.options import FitArguments, TrainingListener, TrainingOptions
+from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.preparation import takes_pairwise_values
-from polytomy.learners.trained import HeldOutScores, TrainedBinary
+from polytomy.learners.workload import Trained
 from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.fitting import train_dichotomies
-
-__all__ = ["train_on_cluster"]
 
 
 def train_on_cluster(
@@ -33,9 +32,10 @@ def train_on_cluster(
     rows_of_class: Sequence[NDArray[np.intp]],
     X: Any,
     options: TrainingOptions,
+    folds: Folds | None,
     seeds: Sequence[int | None],
-    listener: TrainingListener,
-) -> tuple[list[TrainedBinary], list[HeldOutScores | None]]:
+    listener: TrainingListener | None = None,
+) -> list[Trained]:
     """Do the work of `train_dichotomies` on the cluster of joblib's backend.
 
     `fit` arguments other than weights, and folds that are not a number, are left to joblib. As in
@@ -47,9 +47,9 @@ def train_on_cluster(
     if (
         not left
         or any(takes_pairwise_values(dichotomies[i].estimator) for i in left)
-        or not _can_be_sent(options)
+        or not _can_be_sent(options, folds)
     ):
-        return train_dichotomies(dichotomies, rows_of_class, X, options, seeds, listener)
+        return train_dichotomies(dichotomies, rows_of_class, X, options, folds, seeds, listener)
     from polytomy.dask.cluster import (
         explaining_faults,
         join_sample,
@@ -61,8 +61,8 @@ def train_on_cluster(
 
     backend, _ = get_active_backend()
     client = backend.client
-    n_folds = None if options.folds is None else options.folds.n_folds
-    sent = replace(options, arguments=FitArguments(), folds=None, n_jobs=1, cv=_number_of(options))
+    n_folds = None if folds is None else folds.n_folds
+    sent = replace(options.without_rows(), n_jobs=1, cv=2)
     sizes = [len(rows) for rows in rows_of_class]
     groups = divide_into_groups(dichotomies, left, sizes)
     tasks = [
@@ -73,7 +73,7 @@ def train_on_cluster(
             sent,
             n_folds,
             routes_metadata=get_config()["enable_metadata_routing"],
-            is_only_part=options.folds is not None and options.folds.is_only_part,
+            is_only_part=folds is not None and folds.is_only_part,
         )
         for group in groups
     ]
@@ -81,7 +81,7 @@ def train_on_cluster(
         with sending_data():
             blocks = {
                 k: client.submit(pass_on, block, key=name_task("rows of a class"))
-                for k, block in enumerate(_blocks_of(rows_of_class, X, options))
+                for k, block in enumerate(_blocks_of(rows_of_class, X, options, folds))
             }
             needs_sample = n_folds is not None and any(
                 len(task.classes) < len(blocks) for task in tasks
@@ -89,40 +89,38 @@ def train_on_cluster(
             sample = None
             if needs_sample:
                 sample = join_sample(client, blocks)
-        results = run_groups(client, tasks, blocks, sample, listener)
+        results = run_groups(client, tasks, blocks, sample, listener or TrainingListener())
     binaries = [each.trained for each in dichotomies]
-    held_out: list[HeldOutScores | None] = [None] * len(dichotomies)
+    scores: list[NDArray[np.float32] | None] = [None] * len(dichotomies)
     for group, result in zip(groups, results, strict=True):
         for column, i in enumerate(group):
             binaries[i] = result.binaries[column]
             if result.scores is not None:
-                held_out[i] = HeldOutScores(result.scores[:, column])
-    return share_vectors([each for each in binaries if each is not None]), held_out
+                scores[i] = result.scores[:, column]
+    shared = share_vectors([each for each in binaries if each is not None])
+    return [Trained(*both) for both in zip(shared, scores, strict=True)]
 
 
-def _can_be_sent(options: TrainingOptions) -> bool:
+def _can_be_sent(options: TrainingOptions, folds: Folds | None) -> bool:
     """Return whether a task can carry the options: plain folds, and no argument but weights."""
     if options.arguments.fit_params or options.arguments_by_model:
         return False
-    if options.folds is None:
-        return isinstance(options.cv, int | np.integer)
-    numbers = np.arange(options.folds.n_folds)[:, np.newaxis]
-    return np.array_equal(options.folds.is_trained_on, numbers != options.folds.fold_of)
-
-
-def _number_of(options: TrainingOptions) -> int:
-    """Return the number of folds that each binary makes for itself, if they are not shared."""
-    return int(options.cv) if isinstance(options.cv, int | np.integer) else 2
+    if folds is None:
+        return True
+    numbers = np.arange(folds.n_folds)[:, np.newaxis]
+    return np.array_equal(folds.is_trained_on, numbers != folds.fold_of)
 
 
 def _blocks_of(
-    rows_of_class: Sequence[NDArray[np.intp]], X: Any, options: TrainingOptions
+    rows_of_class: Sequence[NDArray[np.intp]],
+    X: Any,
+    options: TrainingOptions,
+    folds: Folds | None,
 ) -> list[RowBlock]:
     """Return the rows of each class."""
     weight = options.arguments.sample_weight
     if weight is not None:
         weight = check_weights(weight, count_rows(X))
-    folds = options.folds
     is_scored = np.zeros(count_rows(X), dtype=np.bool_)
     if folds is not None:
         is_scored[folds.scored] = True

@@ -1,4 +1,4 @@
-"""The discriminant code: splits with the largest mutual information."""
+"""Codes made from data: by mutual information, or by how well dichotomies separate the classes."""
 
 from __future__ import annotations
 
@@ -135,9 +135,6 @@ def _climb(
         value = float(values.max())
         is_positive = is_positive.copy()
         is_positive[np.flatnonzero(can_move)[np.argmax(values)]] ^= True
-
-
-# -- A code of the dichotomies that best separate the classes in the data --
 
 
 def data_driven_code(

@@ -218,7 +218,7 @@ class _FoldModels:
     def held_out(
         self, negative: Side, positive: Side, rows: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        from polytomy.learners.any_estimator import train_binary
+        from polytomy.learners.any_estimator import train_estimator
         from polytomy.learners.options import TrainingOptions
         from polytomy.learners.problems import binary_problem
 
@@ -231,6 +231,6 @@ class _FoldModels:
             test = rows[self._folds[rows] == fold]
             if len(test):
                 training = problem.keep(self._folds[problem.rows] != fold)
-                binary = train_binary(self._estimator, self._rows, training, options)
+                binary = train_estimator(self._estimator, self._rows, training, options).binary
                 scores[self._folds[rows] == fold] = binary.scores(self._rows[test])
         return scores

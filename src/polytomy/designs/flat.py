@@ -1,4 +1,4 @@
-"""The argument `classes` of the designs."""
+"""Schemes of one code, built from the number of classes alone."""
 
 from __future__ import annotations
 
@@ -15,44 +15,6 @@ from polytomy.scheme.layout import normalize_labels, number_binaries
 
 # Making and printing a tree of this many classes takes 2 GB.
 _MOST_CLASSES = 2**20
-
-
-def class_labels(classes: Iterable[Any] | int) -> tuple[Label, ...]:
-    """Return the class labels: those given, or 0, 1, … for a number of classes.
-
-    Examples
-    --------
-    >>> class_labels(3), class_labels(["corn", "wheat"])
-    ((0, 1, 2), ('corn', 'wheat'))
-    """
-    if isinstance(classes, Integral) and not isinstance(classes, bool):
-        count = int(classes)
-        if count > _MOST_CLASSES:
-            raise ArgumentError(
-                Argument("classes", count), f" is too many. The limit is {_MOST_CLASSES:,}."
-            )
-        classes = range(count)
-    if isinstance(classes, (set, frozenset)):
-        raise ArgumentError(
-            Argument("classes"), " is a set, which has no order. Use sorted(classes)."
-        )
-    is_scalar = getattr(classes, "shape", None) == ()  # NumPy wrongly calls it iterable
-    if is_scalar or not isinstance(classes, Iterable):
-        raise ArgumentError(
-            Argument("classes"),
-            f" must be a list of labels or a number of classes; got {type(classes).__name__}.",
-        )
-    labels = normalize_labels(classes)
-    if not labels:
-        raise ArgumentError(Argument("classes"), " is empty. Give at least one class.")
-    return labels
-
-
-# -- Schemes of one code, built from the number of classes alone --
-
-
-def _numbered(code: CodingMatrix, labels: Sequence[Any], name: str) -> Scheme:
-    return Scheme.from_code(code, labels, number_binaries(name, code.n_partitions))
 
 
 def one_vs_one(classes: Iterable[Any] | int, *, name: str = "one-vs-one") -> Scheme:
@@ -343,3 +305,38 @@ def from_matrix(
             f"the matrix has {code.n_classes} columns, but there are {len(labels)} classes."
         )
     return _numbered(code, labels, name)
+
+
+def _numbered(code: CodingMatrix, labels: Sequence[Any], name: str) -> Scheme:
+    return Scheme.from_code(code, labels, number_binaries(name, code.n_partitions))
+
+
+def class_labels(classes: Iterable[Any] | int) -> tuple[Label, ...]:
+    """Return the class labels: those given, or 0, 1, … for a number of classes.
+
+    Examples
+    --------
+    >>> class_labels(3), class_labels(["corn", "wheat"])
+    ((0, 1, 2), ('corn', 'wheat'))
+    """
+    if isinstance(classes, Integral) and not isinstance(classes, bool):
+        count = int(classes)
+        if count > _MOST_CLASSES:
+            raise ArgumentError(
+                Argument("classes", count), f" is too many. The limit is {_MOST_CLASSES:,}."
+            )
+        classes = range(count)
+    if isinstance(classes, (set, frozenset)):
+        raise ArgumentError(
+            Argument("classes"), " is a set, which has no order. Use sorted(classes)."
+        )
+    is_scalar = getattr(classes, "shape", None) == ()  # NumPy wrongly calls it iterable
+    if is_scalar or not isinstance(classes, Iterable):
+        raise ArgumentError(
+            Argument("classes"),
+            f" must be a list of labels or a number of classes; got {type(classes).__name__}.",
+        )
+    labels = normalize_labels(classes)
+    if not labels:
+        raise ArgumentError(Argument("classes"), " is empty. Give at least one class.")
+    return labels

@@ -1,4 +1,4 @@
-"""Trees grown from the root by a rule that splits each node's classes."""
+"""Trees grown from the root by a rule that splits each node's classes, and ensembles of trees."""
 
 from __future__ import annotations
 
@@ -151,31 +151,6 @@ def random_pair_tree(
     return from_tree(_divide_down(samples.classes, split), name=name)
 
 
-def _divided(members: Sequence[int], is_left: Any) -> tuple[list[int], list[int]]:
-    left = [member for member, flag in zip(members, is_left, strict=True) if flag]
-    right = [member for member, flag in zip(members, is_left, strict=True) if not flag]
-    return left, right
-
-
-def _divide_down(classes: Sequence[Any], split: _Split) -> Nested:
-    """Return nested lists of classes, split from the root down."""
-    top: list[Nested] = [None]
-    waiting: list[tuple[list[int], list[Nested], int]] = [(list(range(len(classes))), top, 0)]
-    while waiting:
-        members, holder, place = waiting.pop()
-        if len(members) == 1:
-            holder[place] = classes[members[0]]
-            continue
-        pair: list[Nested] = [None, None]
-        holder[place] = pair
-        left, right = split(members)
-        waiting += [(right, pair, 1), (left, pair, 0)]
-    return top[0]
-
-
-# -- Ensembles of trees --
-
-
 def tree_ensemble(
     classes: Iterable[Any] | int,
     n_trees: int = 10,
@@ -254,3 +229,25 @@ def random_pair_trees(
 
     classes = group_samples(X, y).classes
     return tree_ensemble(classes, n_trees, make=make, random_state=random_state)
+
+
+def _divided(members: Sequence[int], is_left: Any) -> tuple[list[int], list[int]]:
+    left = [member for member, flag in zip(members, is_left, strict=True) if flag]
+    right = [member for member, flag in zip(members, is_left, strict=True) if not flag]
+    return left, right
+
+
+def _divide_down(classes: Sequence[Any], split: _Split) -> Nested:
+    """Return nested lists of classes, split from the root down."""
+    top: list[Nested] = [None]
+    waiting: list[tuple[list[int], list[Nested], int]] = [(list(range(len(classes))), top, 0)]
+    while waiting:
+        members, holder, place = waiting.pop()
+        if len(members) == 1:
+            holder[place] = classes[members[0]]
+            continue
+        pair: list[Nested] = [None, None]
+        holder[place] = pair
+        left, right = split(members)
+        waiting += [(right, pair, 1), (left, pair, 0)]
+    return top[0]

@@ -1,4 +1,4 @@
-"""Trees made from the classes alone."""
+"""Trees of classes: from nested lists, hierarchies and paths, balanced or random."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ from polytomy.scheme.layout import TWO_WAY, BranchRef, branch_base, number_binar
 from polytomy.scheme.short_forms import DIRECT, SHORT_FORMS
 
 Nested: TypeAlias = Any  # a label, or a list or tuple of Nested
+_SEPARATOR = "/"
+
+# Other common separators of paths, to suggest one.
+_COMMON_SEPARATORS = ("/", ".", "::", ":", "\\", "|", ">", "_", "-")
+_NOT_IN_NAMES = re.compile(r'[\s{};"#\x00-\x1f\x7f-\x9f]+')
 
 
 def from_tree(nested: Nested, *, name: str = "tree", wide: str = "one-vs-one") -> Scheme:
@@ -144,14 +149,7 @@ def _draw_tree(labels: Sequence[Any], random: np.random.Generator) -> Nested:
     return root[0]
 
 
-# -- Schemes from hierarchies of classes, with any number of branches at a node --
-
-
-_SEPARATOR = "/"
-# Other common separators of paths, to suggest one.
-_COMMON_SEPARATORS = ("/", ".", "::", ":", "\\", "|", ">", "_", "-")
-
-_NOT_IN_NAMES = re.compile(r'[\s{};"#\x00-\x1f\x7f-\x9f]+')
+# -- hierarchies with any number of branches at a node ------------------------------------------
 
 
 def from_hierarchy(hierarchy: Any, *, nodes: str = DIRECT, name: str = "hierarchy") -> Scheme:

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from polytomy.errors import DataError
 
-__all__ = ["MOST_ROWS_OR_COLUMNS", "check_csr_parts", "check_sparse", "is_sparse"]
-
 #: Limit on the rows and on the columns of sparse data: LIBSVM numbers them with 32 bits.
 MOST_ROWS_OR_COLUMNS = 2**31 - 1
 
@@ -85,11 +83,7 @@ def check_csr_parts(
     return _canonical(_compress(scipy.sparse.csr_array, data, indices, indptr, shape))
 
 
-_COMPRESSED = {
-    "csr": scipy.sparse.csr_array,
-    "csc": scipy.sparse.csc_array,
-    "bsr": scipy.sparse.bsr_array,
-}
+_COMPRESSED = ("csr", "csc", "bsr")
 
 
 def _rebuild(X: Any) -> Any:
@@ -99,7 +93,8 @@ def _rebuild(X: Any) -> Any:
     X may have kept from before a change, are computed again.
     """
     if X.format in _COMPRESSED:
-        return _compress(_COMPRESSED[X.format], X.data, X.indices, X.indptr, X.shape)
+        container = getattr(scipy.sparse, f"{X.format}_array")
+        return _compress(container, X.data, X.indices, X.indptr, X.shape)
     if X.format == "dia":
         offsets = _integers("offsets", X.offsets)
         return scipy.sparse.dia_array((_numbers(X.data), offsets), shape=X.shape).tocoo()

@@ -1,4 +1,9 @@
-"""Positions in a control text, and problems at them."""
+"""Control text as tokens, and positions in it for messages.
+
+A word is a run of characters other than white space and ``{ } ; " #``. A slash separates the sides
+of a partition if it is alone or among integers only (``0 1/2 3``). In any other word it is part of
+the word, so that a name can be a path (``models/corn.model``).
+"""
 
 from __future__ import annotations
 
@@ -45,12 +50,7 @@ class Source:
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        starts = [0]
-        position = self.text.find("\n")
-        while position >= 0:
-            starts.append(position + 1)
-            position = self.text.find("\n", position + 1)
-        return starts
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     def place(self, offset: int) -> tuple[int, int]:
         """Return the line and column of an offset, both counted from one."""
@@ -107,9 +107,6 @@ class Report:
             raise ControlError(tuple(self.problems))
 
 
-# -- Convert control text to tokens --
-
-
 class Kind(IntEnum):
     """Kind of a token."""
 
@@ -160,11 +157,14 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE | re.DOTALL,
 )
+
 # Longer runs of digits are words; no branch index is that long.
 _INTEGER = re.compile(r"[0-9]{1,18}")
 _COUNT_PIECE = re.compile(r"/|[^/]+")
 _ESCAPED = re.compile(r"\\(.)")
+
 _BARE = re.compile(r"""[^\s;{}"\#@\x00-\x1f\x7f-\x9f][^\s;{}"\#\x00-\x1f\x7f-\x9f]*""")
+
 _COUNTS_ONLY = re.compile(r"[-+0-9/]*/[-+0-9/]*")
 _CODE_LETTERS = frozenset("AGK")
 _OPTION = re.compile(r"-[A-Za-z]")

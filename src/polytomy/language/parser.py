@@ -19,6 +19,8 @@ the next ``;``, ``{`` or ``}``, to find the other problems in the text.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from polytomy.errors import ControlError, Problem
 from polytomy.language.lexer import (
     Kind,
@@ -63,31 +65,22 @@ def parse_text(source: Source) -> Branch:
     return branches[0]
 
 
-class _Frame:
-    """An open brace: the model before it, and the branches read so far."""
-
-    __slots__ = ("branches", "head", "n_problems", "opened")
-
-    def __init__(
-        self,
-        head: tuple[Word, Word | None] | list[WrittenPartition] | _Design | None,
-        opened: Token,
-        n_problems: int,
-    ) -> None:
-        self.head = head
-        self.opened = opened
-        self.n_problems = n_problems  # found before the brace
-        self.branches: list[Branch] = []
-
-
+@dataclass(slots=True)
 class _Design:
     """A design whose brace has not been read yet."""
 
-    __slots__ = ("binary", "name")
+    name: Token
+    binary: Word | None = None
 
-    def __init__(self, name: Token) -> None:
-        self.name = name
-        self.binary: Word | None = None
+
+@dataclass(slots=True)
+class _Frame:
+    """An open brace: the model before it, and the branches read so far."""
+
+    head: tuple[Word, Word | None] | list[WrittenPartition] | _Design | None
+    opened: Token
+    n_problems: int  # found before the brace
+    branches: list[Branch] = field(default_factory=list)
 
 
 class _Parser:

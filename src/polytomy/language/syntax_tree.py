@@ -1,4 +1,4 @@
-"""The syntax tree of a control text.
+"""The syntax tree of a control text, and its text in one canonical layout.
 
 Nodes are immutable tuples. They store their position as offsets; lines and columns are computed
 when a message needs them.
@@ -11,6 +11,9 @@ from typing import NamedTuple, TypeAlias
 from polytomy.language.lexer import Span, escape_quoted
 
 _LONGEST_SHOWN = 40
+
+# Deeper levels are not indented further; otherwise the text of a chain would grow quadratically.
+_DEEPEST_INDENT = 20
 
 
 class Word(NamedTuple):
@@ -93,13 +96,6 @@ class Designed(NamedTuple):
 
 
 Branch: TypeAlias = Leaf | OneModel | Coded | Designed
-
-
-# -- Convert a syntax tree to control text, in one canonical layout --
-
-
-# Deeper levels are not indented further; otherwise the text of a chain would grow quadratically.
-_DEEPEST_INDENT = 20
 
 
 def print_branch(branch: Branch) -> str:

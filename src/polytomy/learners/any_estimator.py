@@ -1,9 +1,10 @@
-"""Training one binary: the model on all its samples, the calibrator on held-out scores."""
+"""Binaries of any estimator: a clone for each problem, calibrated on held-out folds."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ from numpy.typing import NDArray
 from sklearn import config_context
 
 from polytomy.calibration.calibrators import make_calibrator
-from polytomy.calibration.folds import CannotCalibrateError, SharedFolds, check_folds, fold_masks
-from polytomy.errors import ArgumentError, CalibrationWarning, PolytomyError, warn_caller
-from polytomy.inputs.numbers import check_weights
+from polytomy.calibration.folds import Folds
+from polytomy.errors import ArgumentError, PolytomyError
 from polytomy.inputs.rows import count_rows, take_rows
+from polytomy.learners.batches import Batch, BatchFolds
 from polytomy.learners.options import TrainingOptions
 from polytomy.learners.preparation import (
     check_neighbours,
@@ -26,40 +27,78 @@ from polytomy.learners.preparation import (
     side_labels,
     takes_pairwise_values,
 )
-from polytomy.learners.problems import BinaryProblem, balance_sides
+from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.trained import (
-    HeldOutScores,
     Output,
     TrainedBinary,
     choose_output,
     match_sides,
     without_calibration,
 )
+from polytomy.learners.workload import (
+    ONE_SIDED,
+    Trained,
+    Workload,
+    constant_binary,
+    describe_shortcoming,
+    run_jobs,
+    weights_of_problem,
+)
 
-__all__ = [
-    "constant_binary",
-    "describe_shortcoming",
-    "train_and_hold_out",
-    "train_binary",
-    "weights_of_problem",
-]
+__all__ = ["train_estimator", "train_estimators"]
 
-_FALLBACKS = {
-    Output.MARGIN: "the logistic function of its decision values is used instead",
-    Output.PROBABILITY: "its own predict_proba is used instead",
-    Output.LABEL: "its predictions are used as if they were certain",
-}
-_ONE_SIDED = "cv holds out no samples, or only samples of one side"
+Floats = NDArray[np.float64]
 
 
-def train_binary(
+class _FoldError(Exception):
+    """Raised if a fold cannot be fitted; the message is the reason, as a clause."""
+
+
+def train_estimators(work: Workload) -> list[Trained | None]:
+    """Train a clone of its estimator for each dichotomy, in joblib's jobs.
+
+    ``joblib.parallel_config`` can choose any backend; worker processes see the data as a memory
+    map.
+    """
+    options, folds = work.options, work.folds
+    # Problems are created when their job is sent: together they may exceed memory.
+    tasks = (
+        (each.estimator, work.X, work.problems[k], options, folds, work.seeds[k], each.model)
+        for k, each in enumerate(work.dichotomies)
+    )
+    trained: list[Trained | None] = []
+    results = run_jobs(_time_training, tasks, options.n_jobs)
+    for each, found in zip(work.dichotomies, results, strict=True):
+        trained.append(found)
+        work.listener.trained(each.name)
+    return trained
+
+
+def _time_training(
     estimator: Any,
     X: Any,
     problem: BinaryProblem,
-    options: TrainingOptions | None = None,
+    options: TrainingOptions,
+    folds: Folds | None,
+    seed: int | None,
+    model: str | None,
+) -> Trained:
+    started = perf_counter()
+    trained = train_estimator(estimator, X, problem, options, folds=folds, seed=seed, model=model)
+    binary = replace(trained.binary, seconds=perf_counter() - started)
+    return trained._replace(binary=binary)
+
+
+def train_estimator(
+    estimator: Any,
+    X: Any,
+    problem: BinaryProblem,
+    options: TrainingOptions,
     *,
-    warn: bool = True,
-) -> TrainedBinary:
+    folds: Folds | None = None,
+    seed: int | None = None,
+    model: str | None = None,
+) -> Trained:
     """Return a binary trained on one problem and calibrated on held-out decision values.
 
     The estimator and ``calibration`` decide which output of the estimator is used:
@@ -74,10 +113,9 @@ def train_binary(
     ===================  =====================  =====================  ==========================
 
     Calibrators learn from the decision values of held-out folds, and one final model is fitted to
-    all samples. There are at most as many folds as the smaller side has samples. If a side has a
-    single sample, or no fold can be used, the binary answers as with ``calibration=None``, with a
-    CalibrationWarning. Samples of weight zero are ignored. If a side is empty, the answer is
-    constant: +1 or −1, or 0 if both sides are empty.
+    all samples. If no fold can be used, the binary answers as with ``calibration=None``, and its
+    `shortcoming` says why: warnings would be lost in a worker process. Samples of weight zero are
+    ignored. If a side is empty, the answer is constant: +1 or −1, or 0 if both sides are empty.
 
     Parameters
     ----------
@@ -87,53 +125,34 @@ def train_binary(
         The whole training data; for precomputed kernels, the (n_rows, n_rows) kernel matrix.
     problem : BinaryProblem
         The rows of X to train on, and their sides.
-    options : TrainingOptions, optional
-        ``random_state`` is the seed of this partition.
-    warn : bool, default=True
-        Whether to warn if the binary cannot be calibrated. Worker processes do not warn, because
-        their warnings would be lost. The reason is always in the attribute ``shortcoming``.
-
-    Returns
-    -------
-    TrainedBinary
+    options : TrainingOptions
+    folds : Folds, optional
+        Without them, nothing is calibrated.
+    seed : int, optional
+    model : str, optional, the name under which the estimator was given
 
     Examples
     --------
     >>> from sklearn.svm import SVC
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> problem = BinaryProblem("low-high", np.arange(4), np.array([False, False, True, True]))
-    >>> binary = train_binary(SVC(), X, problem, TrainingOptions(random_state=0))
-    >>> binary.decisions(X).round(2)
+    >>> folds = Folds.from_numbers(np.array([0, 1, 1, 0]))
+    >>> trained = train_estimator(SVC(), X, problem, TrainingOptions(), folds=folds, seed=0)
+    >>> trained.binary.decisions(X).round(2)
     array([-0.84, -0.75,  0.75,  0.84])
     """
-    binary, _ = train_and_hold_out(estimator, X, problem, options)
-    if warn and binary.shortcoming:
-        warn_caller(binary.shortcoming, CalibrationWarning)
-    return binary
-
-
-def train_and_hold_out(
-    estimator: Any, X: Any, problem: BinaryProblem, options: TrainingOptions | None = None
-) -> tuple[TrainedBinary, HeldOutScores | None]:
-    """Return a trained binary, and its scores for held-out rows if the options have shared folds.
-
-    The parameters are those of `train_binary`, which does the same without the scores.
-    """
-    options = TrainingOptions() if options is None else options
-    calibration, seed, folds = options.calibration, options.random_state, options.folds
+    calibration, arguments = options.calibration, options.arguments_for(model)
     calibrator = make_calibrator(calibration, seed)
-    check_folds(options.cv)
     prepared = prepare_estimator(estimator, seed)
-    weight = weights_of_problem(problem, options, count_rows(X))
-    fit_params = parameters_with_weights(prepared, options.arguments.fit_params, weight)
+    weight = weights_of_problem(problem, options, count_rows(X), model)
+    fit_params = parameters_with_weights(prepared, arguments.fit_params, weight)
     if weight is not None:
         problem = problem.keep(weight[problem.rows] > 0)
     if problem.smaller_side == 0:
         constant = constant_binary(problem)
         if folds is None:
-            return constant, None
-        return constant, _of_scored_rows(np.full(count_rows(X), constant.constant), folds)
-
+            return Trained(constant)
+        return Trained(constant, np.full(len(folds.scored), constant.constant, dtype=np.float32))
     trainer = _ProblemTrainer(
         prepared, X, weight, fit_params, takes_pairwise_values(prepared), side_labels(prepared)
     )
@@ -145,56 +164,24 @@ def train_and_hold_out(
     output = choose_output(binary.estimator, calibration)
     is_automatic = isinstance(calibration, str) and calibration == "auto"
     uses_own = calibration is None or (is_automatic and output is not Output.MARGIN)
-    if folds is not None and not uses_own and _is_one_sided(problem, folds):
-        binary = replace(binary, shortcoming=describe_shortcoming(binary, _ONE_SIDED))
+    if folds is None or (uses_own and not len(folds.scored)):
+        return Trained(binary)
+    batch = Batch.of([problem])
+    parts = BatchFolds.of(batch, folds)
+    if not uses_own and not parts.hold_out_both_sides(batch)[0]:
+        binary = replace(binary, shortcoming=describe_shortcoming(binary, ONE_SIDED))
         output, uses_own = binary.output, True
-    held_out = None
     try:
         # The parameters of the estimator were validated when all samples were fitted.
         with config_context(skip_parameter_validation=True):
-            if folds is not None:
-                scores = trainer.score_rows(problem, output, folds, binary)
-                held_out = _of_scored_rows(scores, folds)
-                to_calibrate = trainer.select_problem(problem, scores, folds, output, binary)
-            elif not uses_own:
-                to_calibrate = trainer.hold_out(problem, output, options.cv, seed)
-        if not uses_own:
-            calibrator.fit(*to_calibrate)
-    except CannotCalibrateError as reason:
-        return replace(binary, shortcoming=describe_shortcoming(binary, str(reason))), None
+            scores = trainer.score_rows(problem, output, folds, parts, binary)
+    except _FoldError as reason:
+        shortcoming = describe_shortcoming(binary, f"a fold cannot be fitted ({reason})")
+        return Trained(replace(binary, shortcoming=shortcoming))
     if not uses_own:
+        calibrator.fit(*trainer.select_problem(problem, scores, folds, parts, output, binary))
         binary = replace(binary, output=output, calibrator=calibrator)
-    return binary, held_out
-
-
-def weights_of_problem(
-    problem: BinaryProblem, options: TrainingOptions, n_rows: int
-) -> NDArray[np.float64] | None:
-    """Return the weights of all rows of X in one problem, or None if all are one."""
-    given = options.arguments.sample_weight
-    weight = None if given is None else check_weights(given, n_rows)
-    return balance_sides(problem, weight, n_rows) if options.balances_sides else weight
-
-
-def constant_binary(problem: BinaryProblem) -> TrainedBinary:
-    """Return the binary of a problem with an empty side, which always gives the same answer."""
-    answer = float(np.sign(problem.n_positive - problem.n_negative))
-    return TrainedBinary(problem.name, Output.CONSTANT, constant=answer)
-
-
-def describe_shortcoming(binary: TrainedBinary, reason: str) -> str:
-    """Return a sentence that says why a binary is not calibrated, and what is used instead."""
-    return f'Partition "{binary.name}" cannot be calibrated: {reason}; {_FALLBACKS[binary.output]}.'
-
-
-def _is_one_sided(problem: BinaryProblem, folds: SharedFolds) -> bool:
-    """Return whether the folds fail to hold out samples of both sides of a problem."""
-    sides = problem.is_positive[folds.fold_of[problem.rows] >= 0]
-    return bool(sides.all() or not sides.any())
-
-
-def _of_scored_rows(scores: NDArray[np.float64], folds: SharedFolds) -> HeldOutScores:
-    return HeldOutScores(scores[folds.scored].astype(np.float32))
+    return Trained(binary, scores[folds.scored].astype(np.float32))
 
 
 def _check_square(X: Any, estimator: Any, name: str) -> None:
@@ -265,8 +252,13 @@ class _ProblemTrainer:
         )
 
     def score_rows(
-        self, problem: BinaryProblem, output: Output, folds: SharedFolds, whole: TrainedBinary
-    ) -> NDArray[np.float64]:
+        self,
+        problem: BinaryProblem,
+        output: Output,
+        folds: Folds,
+        parts: BatchFolds,
+        whole: TrainedBinary,
+    ) -> Floats:
         """Return the score of each row from the model that was trained without the row's fold.
 
         The score is NaN for rows that are neither in the problem nor scored by every binary.
@@ -274,69 +266,47 @@ class _ProblemTrainer:
         scores = np.full(len(folds.fold_of), np.nan)
         is_wanted = np.zeros(len(scores), dtype=np.bool_)
         is_wanted[folds.scored] = is_wanted[problem.rows] = True
-        for fold, part in enumerate(folds.parts(problem.rows, problem.is_positive)):
+        for fold, (constant,) in enumerate(parts.constants.tolist()):
             rows = np.flatnonzero((folds.fold_of == fold) & is_wanted)
-            if part.constant is not None:
-                n_seen = int(np.count_nonzero(part.is_kept))
+            if not np.isnan(constant):
+                n_seen = int(np.count_nonzero(folds.is_trained_on[fold, problem.rows]))
                 # Probabilities from Laplace's rule of succession.
                 is_probability = output is Output.PROBABILITY
-                scores[rows] = part.constant * (n_seen / (n_seen + 2) if is_probability else 1.0)
+                scores[rows] = constant * (n_seen / (n_seen + 2) if is_probability else 1.0)
+                continue
+            if not len(rows):
                 continue
             try:
-                if not len(rows):
-                    continue
-                is_trained = part.is_whole or folds.is_only_part
-                binary = whole if is_trained else self.train(problem.keep(part.is_kept))
+                binary = whole
+                if parts.is_trained[fold, 0] and not folds.is_only_part:
+                    binary = self.train(problem.keep(parts.is_kept[1 + fold]))
                 scores[rows] = replace(binary, output=output).scores(take_rows(self.X, rows))
             except PolytomyError:
                 raise
             except ValueError as error:
                 # Fitting all samples worked, so the fold must be too small.
-                raise CannotCalibrateError(f"a fold cannot be fitted ({error})") from error
+                raise _FoldError(str(error)) from error
         return scores
 
     def select_problem(
         self,
         problem: BinaryProblem,
-        scores: NDArray[np.float64],
-        folds: SharedFolds,
+        scores: Floats,
+        folds: Folds,
+        parts: BatchFolds,
         output: Output,
         whole: TrainedBinary,
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64] | None]:
+    ) -> tuple[Floats, NDArray[np.bool_], Floats | None]:
         """Return the scores, sides and weights of rows in the problem, for a calibrator.
 
         If a fold has only one side to train on, its constant score says nothing about the relation
         between scores and sides, so the model of all samples is used instead.
         """
-        scores = scores.copy()
-        for part in folds.parts(problem.rows, problem.is_positive):
-            rows = problem.rows[part.held_out]
-            if part.constant is not None and len(rows):
-                scores[rows] = replace(whole, output=output).scores(take_rows(self.X, rows))
-        is_scored = folds.fold_of[problem.rows] >= 0
-        rows, sides = problem.rows[is_scored], problem.is_positive[is_scored]
+        rows, sides = problem.rows[parts.samples], problem.is_positive[parts.samples]
+        values = scores[rows]
+        is_constant = ~np.isnan(parts.constants[parts.fold_of, 0])
+        if is_constant.any():
+            samples = take_rows(self.X, rows[is_constant])
+            values[is_constant] = replace(whole, output=output).scores(samples)
         weight = None if self.weight is None else self.weight[rows]
-        return scores[rows], sides, folds.weigh(weight, rows)
-
-    def hold_out(
-        self, problem: BinaryProblem, output: Output, cv: Any, seed: int | None
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64] | None]:
-        """Return the scores, sides and weights of samples that were held out of training."""
-        scores: list[NDArray[np.float64]] = []
-        held_out: list[NDArray[np.intp]] = []
-        for is_kept, test in fold_masks(problem.rows, problem.is_positive, self.X, cv, seed):
-            try:
-                binary = replace(self.train(problem.keep(is_kept)), output=output)
-                scores.append(binary.scores(take_rows(self.X, problem.rows[test])))
-            except PolytomyError:
-                raise
-            except ValueError as error:
-                # Fitting all samples worked, so the fold must be too small.
-                raise CannotCalibrateError(f"a fold cannot be fitted ({error})") from error
-            held_out.append(test)
-        order = np.concatenate(held_out) if held_out else np.empty(0, dtype=np.intp)
-        sides = problem.is_positive[order]
-        if len(np.unique(sides)) < 2:
-            raise CannotCalibrateError(_ONE_SIDED)
-        weight = None if self.weight is None else self.weight[problem.rows[order]]
-        return np.concatenate(scores), sides, weight
+        return values, sides, folds.weigh(weight, rows)

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.calibration.folds import CannotCalibrateError, SharedFolds, fold_masks
-from polytomy.learners.options import TrainingOptions
+from polytomy.calibration.folds import Folds
 from polytomy.learners.problems import BinaryProblem
 
 __all__ = ["Batch", "BatchFolds", "divide_into_batches"]
@@ -106,72 +105,45 @@ def divide_into_batches(
         yield batch
 
 
-# -- Folds of binary problems: which machines to train, and which of them score which samples --
-
-
-_Floats = NDArray[np.float64]
-
-
 class BatchFolds(NamedTuple):
-    """The folds of a batch of problems.
+    """The folds of a batch of problems: which models to train, and which of them score what.
 
-    Machine 0 is trained on all samples, and machine f + 1 without those that fold f holds out.
+    Model 0 is trained on all samples, and model f + 1 without those that fold f holds out.
 
     Attributes
     ----------
-    is_kept : bool array of shape (n_machines, n_samples), the samples to train each machine on
+    is_kept : bool array of shape (n_models, n_samples), the samples to train each model on
     is_trained : bool array of shape (n_folds, n_problems)
-        False if the fold keeps all samples of a problem, so that machine 0 serves as its machine,
-        or if the fold gives a constant score.
+        False if the fold keeps all samples of a problem, so that model 0 serves as its model, or if
+        the fold gives a constant score.
     constants : array of shape (n_folds, n_problems)
-        The score that the fold gives to every row if a side has no samples; otherwise NaN.
-    samples : array of shape (n_held_out,), the samples that are held out, ascending by problem
+        The score that the fold gives to every row if a side has no samples to train on: 1 if only
+        the +1 side has some, −1 if only the −1 side has, 0 if neither has, as in LIBSVM. Otherwise
+        NaN.
+    samples : array of shape (n_held_out,), the samples that are held out, ascending
     fold_of : array of shape (n_held_out,), the fold that holds out each of them
-    reasons : list of str
-        Why a problem's folds are not enough for a calibrator, as a clause; empty if they are.
     """
 
     is_kept: NDArray[np.bool_]
     is_trained: NDArray[np.bool_]
-    constants: _Floats
+    constants: NDArray[np.float64]
     samples: NDArray[np.intp]
     fold_of: NDArray[np.intp]
-    reasons: list[str]
 
     @classmethod
-    def of(cls, batch: Batch, X: Any, options: TrainingOptions, seed: int | None) -> BatchFolds:
-        """Return the folds that problems share, or the folds of a single problem.
-
-        Parameters
-        ----------
-        batch : Batch, of one problem unless the options have shared folds
-        X : the training data as passed by the user, for splitters that use it
-        options : TrainingOptions
-        seed : int, optional, the seed of the single problem
-        """
-        if options.folds is not None:
-            folds = cls._of_shared(batch, options.folds)
-        elif options.calibration is None:
-            return cls._of_masks(batch, [])
-        else:
-            try:
-                masks = list(fold_masks(batch.rows, batch.is_positive, X, options.cv, seed))
-            except CannotCalibrateError as error:
-                return cls._of_masks(batch, [])._replace(reasons=[str(error)])
-            folds = cls._of_masks(batch, masks)
-        return folds if options.calibration is None else folds._checked(batch)
-
-    @classmethod
-    def _of_shared(cls, batch: Batch, shared: SharedFolds) -> BatchFolds:
-        is_kept = shared.is_trained_on[:, batch.rows]
+    def of(cls, batch: Batch, folds: Folds | None) -> BatchFolds:
+        """Return the folds of the problems of a batch; without folds, only model 0 is trained."""
+        if folds is None:
+            folds = Folds.from_numbers(np.full(int(batch.rows.max()) + 1, -1))
+        is_kept = folds.is_trained_on[:, batch.rows]
         n_kept, n_positive = batch.count(is_kept), batch.count(is_kept & batch.is_positive)
         is_constant = (n_positive == 0) | (n_positive == n_kept)
         constants = np.where(is_constant, np.sign(2.0 * n_positive - n_kept), np.nan)
         is_trained = ~is_constant & (n_kept < batch.sizes)
         if is_constant.any():
-            # These machines are not used. Keeping all samples is the least work.
+            # These models are not used. Keeping all samples is the least work.
             is_kept = is_kept | is_constant[:, batch.problem_of]
-        fold_of = shared.fold_of[batch.rows]
+        fold_of = folds.fold_of[batch.rows]
         (samples,) = (fold_of >= 0).nonzero()
         return cls(
             np.concatenate([np.ones((1, len(batch.rows)), dtype=np.bool_), is_kept]),
@@ -179,38 +151,20 @@ class BatchFolds(NamedTuple):
             constants,
             samples,
             fold_of[samples],
-            [""] * len(batch.sizes),
         )
 
-    @classmethod
-    def _of_masks(
-        cls, batch: Batch, masks: list[tuple[NDArray[np.bool_], NDArray[np.intp]]]
-    ) -> BatchFolds:
-        n_folds = len(masks)
-        tests = [test for _, test in masks]
-        return cls(
-            np.array([np.ones(len(batch.rows), dtype=np.bool_), *(mask for mask, _ in masks)]),
-            np.ones((n_folds, 1), dtype=np.bool_),
-            np.full((n_folds, 1), np.nan),
-            np.concatenate([np.empty(0, dtype=np.intp), *tests]),
-            np.repeat(np.arange(n_folds), [len(test) for test in tests]),
-            [""],
-        )
-
-    def _checked(self, batch: Batch) -> BatchFolds:
-        """Return the same folds, with a reason if they do not hold out samples of both sides."""
+    def hold_out_both_sides(self, batch: Batch) -> NDArray[np.bool_]:
+        """Return whether samples of both sides of each problem are held out."""
         problems, n_problems = batch.problem_of[self.samples], len(batch.sizes)
         n_all = np.bincount(problems, minlength=n_problems)
         n_positive = np.bincount(problems, batch.is_positive[self.samples], n_problems)
-        has_both = (n_positive > 0) & (n_positive < n_all)
-        reason = "cv holds out no samples, or only samples of one side"
-        return self._replace(reasons=["" if each else reason for each in has_both.tolist()])
+        return np.asarray((n_positive > 0) & (n_positive < n_all))
 
-    def machine_of(self, batch: Batch) -> NDArray[np.intp]:
-        """Return the machine that scores each held-out sample.
+    def model_of(self, batch: Batch) -> NDArray[np.intp]:
+        """Return the model that scores each held-out sample for a calibrator.
 
         If a fold has only one side to train on, its constant score says nothing about how scores
-        relate to sides. For the calibrator, the machine of all samples is used instead.
+        relate to sides. The model of all samples is used instead.
         """
         is_trained = self.is_trained[self.fold_of, batch.problem_of[self.samples]]
         return np.where(is_trained, self.fold_of + 1, 0)

@@ -24,7 +24,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer, MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
-from polytomy.learners.svm.machines import KernelMachine, kernel_of, share_vectors
+from polytomy.learners.svm.machines import KernelMachine, kernel_of, merge_vectors, share_vectors
 from polytomy.states import State, find_kind_of, is_plain, register_kind
 
 __all__ = ["SCALERS", "check_step_names", "features_of", "share_support_vectors"]
@@ -210,19 +210,21 @@ def share_support_vectors(estimators: Iterable[Any]) -> dict[int, Any]:
     ----------
     estimators : fitted estimators of any kind, or pipelines; only machines are replaced
     """
-    found: dict[int, tuple[Any, KernelMachine]] = {}
+    machines: dict[int, KernelMachine] = {}
+    svcs: dict[int, tuple[Any, KernelMachine]] = {}
     for estimator in estimators:
         last = estimator
         while type(last) is Pipeline:
             last = last.steps[-1][1]
-        machine = last if isinstance(last, KernelMachine) else KernelMachine.of(last)
-        if machine is not None:
-            found[id(last)] = last, machine
-    shared = share_vectors([machine for _, machine in found.values()])
-    return {
-        key: _SHARED[type(own)](own, machine) if type(own) in _SHARED else machine
-        for (key, (own, _)), machine in zip(found.items(), shared, strict=True)
-    }
+        if isinstance(last, KernelMachine):
+            machines[id(last)] = last
+        elif (machine := KernelMachine.of(last)) is not None:
+            svcs[id(last)] = last, machine
+    shared: dict[int, Any] = dict(zip(machines, share_vectors([*machines.values()]), strict=True))
+    merged = merge_vectors([machine for _, machine in svcs.values()])
+    for (key, (svc, _)), machine in zip(svcs.items(), merged, strict=True):
+        shared[key] = _SHARED[type(svc)](svc, machine)
+    return shared
 
 
 def _svc_state(svc: Any) -> dict[str, Any] | None:
@@ -264,12 +266,13 @@ def _scaler_state(scaler: Any) -> dict[str, Any] | None:
     parameters = _parameters_state(scaler)
     if parameters is None or not hasattr(scaler, "n_features_in_"):
         return parameters
-    if not is_plain(scaler.n_samples_seen_):
-        return None
+    n_samples: Any = scaler.n_samples_seen_
+    if np.ndim(n_samples):
+        return None  # features with missing values
     return {
         **parameters,
         "n_features": int(scaler.n_features_in_),
-        "n_samples": scaler.n_samples_seen_,
+        "n_samples": np.asarray(n_samples).item(),
         **{name: getattr(scaler, name) for name in SCALERS[type(scaler)]},
         **_names_state(scaler),
     }
@@ -295,8 +298,8 @@ def _read_scaler(type_: type, state: State) -> Any:
 
 
 def _pipeline_state(pipeline: Pipeline) -> dict[str, Any] | None:
-    parameters = _parameters_state(pipeline)
-    if parameters is not None and parameters["parameters"].keys() - {"steps"}:
+    options = {**_default_parameters(Pipeline), "steps": pipeline.steps}
+    if any(getattr(pipeline, name) != default for name, default in options.items()):
         return None
     return {
         "names": [name for name, _ in pipeline.steps],
@@ -307,7 +310,7 @@ def _pipeline_state(pipeline: Pipeline) -> dict[str, Any] | None:
 def _read_pipeline(state: State) -> Pipeline:
     names, steps = state.texts("names"), state.items("steps")
     check_step_names(names, steps, state)
-    own = [step for step in steps if find_kind_of(step) is not None]
+    own = [step for step in steps if type(step) in (*SCALERS, *LINEAR, *_SHARED)]
     if len({features_of(step) is None for step in own}) > 1:
         raise state.fault("steps", "a list of steps that are all fitted, or none")
     expected = None

@@ -1,4 +1,4 @@
-"""Binary problems: the training samples of a dichotomy, and the side of each."""
+"""Dichotomies, and their binary problems: the training samples of a dichotomy and their sides."""
 
 from __future__ import annotations
 
@@ -6,11 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BinaryProblem", "ProblemList", "balance_sides", "binary_problem"]
+from polytomy.learners.trained import TrainedBinary
+from polytomy.scheme import BinaryName
+
+__all__ = [
+    "BinaryProblem",
+    "Dichotomy",
+    "ProblemList",
+    "WholePartition",
+    "balance_sides",
+    "binary_problem",
+]
 
 _FEW_ROWS = 200
 _FEW_ROWS_EACH = 16
@@ -153,9 +164,6 @@ def balance_sides(
     return balanced
 
 
-# -- The problems of many dichotomies, each created on demand --
-
-
 # Problems with at most this many samples on average are created together: at least 16, or it saves
 # no time, and at most 1024, to bound memory.
 _FEW_SAMPLES = 200
@@ -195,7 +203,7 @@ class ProblemList:
         negative: Sequence[Sequence[int]],
         positive: Sequence[Sequence[int]],
     ) -> None:
-        self._rows_of_class = rows_of_class
+        self.rows_of_class = rows_of_class
         self._names, self._negative, self._positive = names, negative, positive
         self._counts = np.array([len(rows) for rows in rows_of_class], dtype=np.intp)
         self.n_rows = int(self._counts.sum())
@@ -217,9 +225,14 @@ class ProblemList:
     def __len__(self) -> int:
         return len(self._names)
 
-    def name(self, number: int) -> str:
-        """Return the name of a problem."""
-        return self._names[number]
+    def part(self, numbers: Sequence[int]) -> ProblemList:
+        """Return the list of some of the problems."""
+        return ProblemList(
+            self.rows_of_class,
+            [self._names[k] for k in numbers],
+            [self._negative[k] for k in numbers],
+            [self._positive[k] for k in numbers],
+        )
 
     def __getitem__(self, number: int) -> BinaryProblem:
         name, negative, positive = (
@@ -228,12 +241,12 @@ class ProblemList:
             self._positive[number],
         )
         if len(negative) + len(positive) < len(self._counts):
-            return binary_problem(self._rows_of_class, negative, positive, name=name)
+            return binary_problem(self.rows_of_class, negative, positive, name=name)
         # Either side determines which rows are on it; the smaller one is faster.
         is_positive = np.zeros(self.n_rows, dtype=np.bool_)
         is_swapped = len(negative) < len(positive)
         for k in negative if is_swapped else positive:
-            is_positive[self._rows_of_class[k]] = True
+            is_positive[self.rows_of_class[k]] = True
         if is_swapped:
             np.logical_not(is_positive, out=is_positive)
         return BinaryProblem(name, self._all_rows, is_positive)
@@ -259,7 +272,7 @@ class ProblemList:
         if not 0 < starts[-1] <= _FEW_SAMPLES * len(numbers):
             return [self[k] for k in numbers]
         rows = np.concatenate(
-            [self._rows_of_class[i] for pair in pairs for side in pair for i in side]
+            [self.rows_of_class[i] for pair in pairs for side in pair for i in side]
         )
         problem_of = np.repeat(np.arange(len(numbers)), np.diff(starts))
         # Sorting keeps the problems apart, and restores the order of the data within each.
@@ -269,3 +282,50 @@ class ProblemList:
             BinaryProblem(self._names[k], rows[start:end], is_positive[start:end])
             for k, (start, end) in zip(numbers, pairwise(starts.tolist()), strict=True)
         ]
+
+
+class Dichotomy(NamedTuple):
+    """Two groups of classes, and the estimator or trained model that separates them.
+
+    Attributes
+    ----------
+    name : name of the partition, for messages
+    negative, positive : positions of the classes on the −1 and on the +1 side, as tuples or, for
+        more than 1024 classes, as `polytomy.scheme.partitions.ManyClasses`
+    binary : the name or specification in the scheme
+    estimator : estimator to clone for this partition
+    trained : the trained binary, if the user provided one
+    model : name under which the estimator was given; None for the default or a specification
+    whole : the partition that this is one side of, if it has more than two
+        The +1 side is this side, and the −1 side is all others.
+    side : number of that side
+    """
+
+    name: str
+    negative: Sequence[int]
+    positive: Sequence[int]
+    binary: BinaryName
+    estimator: Any
+    trained: TrainedBinary | None = None
+    model: str | None = None
+    whole: WholePartition | None = None
+    side: int = 0
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it counts as a model: of the sides of a partition, only the first does."""
+        return self.side == 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WholePartition:
+    """A partition with more than two sides, shared by the dichotomies of its sides.
+
+    Attributes
+    ----------
+    name : name of the partition, for messages
+    sides : positions of the classes on each side
+    """
+
+    name: str
+    sides: tuple[Sequence[int], ...]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.svm import SVC, NuSVC
 
-from polytomy.calibration.folds import SharedFolds, check_folds, make_shared_folds
+from polytomy.calibration.folds import Folds
 from polytomy.calibration.vector_scaling import VectorScaling, fit_vector_scaling
 from polytomy.errors import Argument, ArgumentError, PolytomyError, SchemeError
 from polytomy.inputs.numbers import check_weights
@@ -30,7 +31,9 @@ from polytomy.learners.preparation import (
     tags_of,
     takes_pairwise_values,
 )
-from polytomy.learners.trained import METHODS, HeldOutScores, Output, TrainedBinary
+from polytomy.learners.problems import Dichotomy, WholePartition
+from polytomy.learners.trained import METHODS, Output, TrainedBinary
+from polytomy.learners.workload import Trained, Workload, run_jobs
 from polytomy.states import State, field_values, stored_as
 
 __all__ = [
@@ -41,6 +44,7 @@ __all__ = [
     "choose_sides_output",
     "side_binaries",
     "sides_problem",
+    "train_sided_models",
     "train_sides",
 ]
 
@@ -273,31 +277,82 @@ def choose_sides_output(
 _CALIBRATIONS = ("auto", "sigmoid", "temperature")
 
 
-def train_sides(
-    estimator: Any, X: Any, problem: SidesProblem, options: TrainingOptions | None = None
-) -> tuple[list[TrainedBinary], list[HeldOutScores | None]]:
-    """Return a binary for each side of a partition, and their scores for held-out rows.
+def train_sided_models(work: Workload) -> list[Trained | None]:
+    """Train the models of partitions with more than two sides, in joblib's jobs."""
+    wholes: dict[WholePartition, list[int]] = {}
+    for k, each in enumerate(work.dichotomies):
+        if each.whole is not None:
+            wholes.setdefault(each.whole, []).append(k)
+    tasks = (
+        (
+            work.dichotomies[numbers[0]],
+            work.X,
+            sides_problem(work.problems.rows_of_class, whole.sides, name=whole.name),
+            work.options,
+            work.folds,
+            work.seeds[numbers[0]],
+        )
+        for whole, numbers in wholes.items()
+    )
+    trained: list[Trained | None] = [None] * len(work.dichotomies)
+    # joblib would start its workers even without a task.
+    results = run_jobs(_train_whole, tasks, work.options.n_jobs) if wholes else ()
+    for numbers, sides in zip(wholes.values(), results, strict=True):
+        for k in numbers:
+            trained[k] = sides[work.dichotomies[k].side]
+            work.listener.trained(work.dichotomies[k].name)
+    return trained
 
-    The scores are None if the options have no shared folds. The estimator is fitted to the numbers
-    of the sides. It answers with ``predict_proba``, or with decision values that vector scaling
-    turns into probabilities; the scaling learns from held-out folds. A named calibration other than
-    "auto" does this for every estimator: "sigmoid" is vector scaling, "temperature" has one slope.
+
+def _train_whole(
+    dichotomy: Dichotomy,
+    X: Any,
+    problem: SidesProblem,
+    options: TrainingOptions,
+    folds: Folds | None,
+    seed: int | None,
+) -> list[Trained]:
+    started = perf_counter()
+    sides = train_sides(
+        dichotomy.estimator, X, problem, options, folds=folds, seed=seed, model=dichotomy.model
+    )
+    first = replace(sides[0].binary, seconds=perf_counter() - started)
+    return [sides[0]._replace(binary=first), *sides[1:]]
+
+
+def train_sides(
+    estimator: Any,
+    X: Any,
+    problem: SidesProblem,
+    options: TrainingOptions,
+    *,
+    folds: Folds | None,
+    seed: int | None = None,
+    model: str | None = None,
+) -> list[Trained]:
+    """Return a trained binary for each side of a partition.
+
+    The estimator is fitted to the numbers of the sides. It answers with ``predict_proba``, or with
+    decision values that vector scaling turns into probabilities; the scaling learns from held-out
+    folds. A named calibration other than "auto" does this for every estimator: "sigmoid" is vector
+    scaling, "temperature" has one slope.
 
     Parameters
     ----------
     estimator : classifier or pipeline that separates any number of classes
     X : array, sparse matrix or frame of shape (n_rows, n_features), the whole training data
     problem : SidesProblem
-    options : TrainingOptions, optional
+    options : TrainingOptions
+    folds : Folds, optional
+    seed : int, optional
+    model : str, optional, the name under which the estimator was given
     """
-    options = TrainingOptions() if options is None else options
-    calibration, folds = options.calibration, options.folds
+    calibration, arguments = options.calibration, options.arguments_for(model)
     check_sides_calibration(calibration, problem.name, problem.n_sides)
-    check_folds(options.cv)
-    prepared = prepare_estimator(estimator, options.random_state)
+    prepared = prepare_estimator(estimator, seed)
     _check_multi_class(prepared, problem)
-    weight = _weights_of_sides(problem, options, count_rows(X))
-    fit_params = parameters_with_weights(prepared, options.arguments.fit_params, weight)
+    weight = _weights_of_sides(problem, options, count_rows(X), model)
+    fit_params = parameters_with_weights(prepared, arguments.fit_params, weight)
     if weight is not None:
         problem = problem.keep(weight[problem.rows] > 0)
     trainer = _SidesTrainer(prepared, X, fit_params, takes_pairwise_values(prepared))
@@ -307,27 +362,28 @@ def train_sides(
     check_neighbours(whole.estimator, problem.name)
     columns = trained_on.rows if trainer.takes_pairwise_values else None
     learns = whole.scaling is not None and calibration is not None
-    if folds is None and not learns:
-        return side_binaries(whole, columns), [None] * problem.n_sides
-    own_folds = _make_folds(problem, X, options) if folds is None else folds
+    if folds is None or not (learns or len(folds.scored)):
+        return [Trained(binary) for binary in side_binaries(whole, columns)]
     try:
-        values = trainer.hold_out(problem, own_folds, calibration, whole)
+        values = trainer.hold_out(problem, folds, calibration, whole)
     except _FoldError as error:
         shortcoming = (
             f'Partition "{problem.name}" cannot be calibrated: a fold cannot be fitted ({error}); '
             "its uncalibrated answers are used instead."
         )
-        return side_binaries(whole, columns, shortcoming=shortcoming), [None] * problem.n_sides
+        return [
+            Trained(binary) for binary in side_binaries(whole, columns, shortcoming=shortcoming)
+        ]
     if learns:
-        scaling = _learn_scaling(problem, values, own_folds, weight, calibration)
+        scaling = _learn_scaling(problem, values, folds, weight, calibration)
         whole = replace(whole, scaling=scaling or whole.scaling)
-    held_out: list[HeldOutScores | None] = [None] * problem.n_sides
-    if folds is not None:
-        scored = values[folds.scored]
-        chances = scored if whole.scaling is None else whole.scaling.apply(scored)
-        decisions = (2.0 * chances - 1.0).astype(np.float32)
-        held_out = [HeldOutScores(decisions[:, side]) for side in range(problem.n_sides)]
-    return side_binaries(whole, columns), held_out
+    scored = values[folds.scored]
+    chances = scored if whole.scaling is None else whole.scaling.apply(scored)
+    decisions = (2.0 * chances - 1.0).astype(np.float32)
+    return [
+        Trained(binary, decisions[:, side])
+        for side, binary in enumerate(side_binaries(whole, columns))
+    ]
 
 
 class _FoldError(Exception):
@@ -361,10 +417,10 @@ def _check_multi_class(estimator: Any, problem: SidesProblem) -> None:
 
 
 def _weights_of_sides(
-    problem: SidesProblem, options: TrainingOptions, n_rows: int
+    problem: SidesProblem, options: TrainingOptions, n_rows: int, model: str | None
 ) -> Floats | None:
     """Return the weights of all rows of X, or None if all are one."""
-    given = options.arguments.sample_weight
+    given = options.arguments_for(model).sample_weight
     weight = None if given is None else check_weights(given, n_rows)
     if not options.balances_sides:
         return weight
@@ -377,17 +433,10 @@ def _weights_of_sides(
     return balanced
 
 
-def _make_folds(problem: SidesProblem, X: Any, options: TrainingOptions) -> SharedFolds:
-    """Return folds for this problem only, stratified by its sides."""
-    labels = np.full(count_rows(X), problem.n_sides, dtype=np.intp)
-    labels[problem.rows] = problem.sides
-    return make_shared_folds(X, labels, options.cv, options.random_state)
-
-
 def _learn_scaling(
     problem: SidesProblem,
     values: Floats,
-    folds: SharedFolds,
+    folds: Folds,
     weight: Floats | None,
     calibration: str,
 ) -> VectorScaling | None:
@@ -436,7 +485,7 @@ class _SidesTrainer:
         return SidesModel(problem.name, problem.n_sides, model, sides, own, output, scaling)
 
     def hold_out(
-        self, problem: SidesProblem, folds: SharedFolds, calibration: Any, whole: SidesModel
+        self, problem: SidesProblem, folds: Folds, calibration: Any, whole: SidesModel
     ) -> Floats:
         """Return the output for each row from the model that was trained without the row's fold.
 

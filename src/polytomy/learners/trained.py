@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,6 @@ from polytomy.states import State, stored_as
 
 __all__ = [
     "METHODS",
-    "HeldOutScores",
     "Output",
     "TrainedBinary",
     "adopt_fitted",
@@ -239,21 +238,6 @@ def _read_model(state: State, output: Output) -> dict[str, Any]:
     elif output in (Output.MARGIN, Output.LOG_ODDS):
         raise state.fault("calibrator", f"a map of a {output} to probabilities")
     return model
-
-
-class HeldOutScores(NamedTuple):
-    """Scores of a binary for rows that its models were not trained on.
-
-    Attributes
-    ----------
-    scores : float32 array of shape (n_samples,)
-        The scores of the rows in ``SharedFolds.scored``, each from the model that was trained
-        without the row's fold. NaN for rows outside the problem, if `models` are to score them.
-    models : tuple of TrainedBinary, one for each fold; empty if no rows are left to score
-    """
-
-    scores: NDArray[np.float32]
-    models: tuple[TrainedBinary, ...] = ()
 
 
 def decisions_from_scores(

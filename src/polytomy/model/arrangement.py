@@ -18,15 +18,6 @@ from polytomy.scheme import BinaryName, ClassRef, Partition, Scheme
 from polytomy.scheme.partitions import compact_classes, iterate_sides, set_key
 from polytomy.solvers.solving import export_decoding
 
-__all__ = [
-    "Arrangement",
-    "ClassTranslation",
-    "arrange_trained",
-    "first_rows",
-    "is_walk_cheaper",
-    "walk_down_tree",
-]
-
 # How much slower an inner product is in a walk, which gathers rows and evaluates node by node.
 _WALK_OVERHEAD = 1.5
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError, ControlWarning, SchemeError, warn_caller
 from polytomy.inputs.arguments import did_you_mean
+from polytomy.learners.problems import Dichotomy, WholePartition
 from polytomy.learners.sides import adopt_sides
 from polytomy.learners.specification import estimator_from
 from polytomy.learners.trained import TrainedBinary, adopt_fitted, is_fitted
@@ -95,53 +95,6 @@ def _list_classes(labels: Sequence[Label]) -> str:
 
 
 # -- Which estimator or trained model each partition of a scheme gets --
-
-
-class Dichotomy(NamedTuple):
-    """Two groups of classes, and the estimator or trained model that separates them.
-
-    Attributes
-    ----------
-    name : name of the partition, for messages
-    negative, positive : positions of the classes on the −1 and on the +1 side, as tuples or, for
-        more than 1024 classes, as `polytomy.scheme.partitions.ManyClasses`
-    binary : the name or specification in the scheme
-    estimator : estimator to clone for this partition
-    trained : the trained binary, if the user provided one
-    model : name under which the estimator was given; None for the default or a specification
-    whole : the partition that this is one side of, if it has more than two
-        The +1 side is this side, and the −1 side is all others.
-    side : number of that side
-    """
-
-    name: str
-    negative: Sequence[int]
-    positive: Sequence[int]
-    binary: BinaryName
-    estimator: Any
-    trained: TrainedBinary | None = None
-    model: str | None = None
-    whole: WholePartition | None = None
-    side: int = 0
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether it counts as a model: of the sides of a partition, only the first does."""
-        return self.side == 0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WholePartition:
-    """A partition with more than two sides, shared by the dichotomies of its sides.
-
-    Attributes
-    ----------
-    name : name of the partition, for messages
-    sides : positions of the classes on each side
-    """
-
-    name: str
-    sides: tuple[Sequence[int], ...]
 
 
 def sides_key(dichotomy: Dichotomy) -> tuple[Hashable, Hashable]:

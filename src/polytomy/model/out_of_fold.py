@@ -20,7 +20,7 @@ from polytomy.calibration.final import (
     clip_decisions,
     fit_final,
 )
-from polytomy.calibration.folds import HoldOut, SharedFolds, make_shared_folds
+from polytomy.calibration.folds import Folds, make_folds
 from polytomy.errors import CalibrationWarning, SchemeError, warn_caller
 from polytomy.inputs.numbers import check_weights, class_weights
 from polytomy.inputs.rows import take_rows
@@ -28,12 +28,12 @@ from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.bank import Bank
 from polytomy.learners.options import TrainingOptions
 from polytomy.learners.trained import (
-    HeldOutScores,
     Output,
     TrainedBinary,
     choose_output,
     decisions_from_scores,
 )
+from polytomy.learners.workload import Trained
 from polytomy.metrics import METRICS, JudgedSamples
 from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.sets import ConformityRows, collect_conformity
@@ -45,17 +45,16 @@ __all__ = [
     "FinalCalibration",
     "FoldRule",
     "OutOfFold",
-    "OutOfFoldPlan",
     "calibration_weights",
+    "collect_out_of_fold",
     "cross_decisions",
     "find_fold_rule",
     "have_folds_anyway",
     "learn_conformity",
     "learn_final_calibration",
-    "plan_out_of_fold",
+    "plan_folds",
     "remember_samples",
     "score_samples",
-    "share_held_out_part",
     "takes_weights",
     "warn_of_no_rows",
 ]
@@ -142,128 +141,13 @@ class OutOfFold:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OutOfFoldPlan:
-    """Folds that all binaries share, for a final calibration.
-
-    Attributes
-    ----------
-    folds : SharedFolds
-    class_indices : array of shape (n_rows,)
-    weight : array of shape (n_rows,)
-    final_calibration : "bias", "decoder" or an object
-    seed : int, optional
-    keeps_probabilities : bool
-    """
-
-    folds: SharedFolds
-    class_indices: NDArray[np.intp]
-    weight: Floats
-    final_calibration: Any
-    seed: int | None
-    keeps_probabilities: bool
-
-    def collect(
-        self,
-        binaries: Sequence[TrainedBinary],
-        held_out: Sequence[HeldOutScores | None],
-        X: Any,
-    ) -> OutOfFold | None:
-        """Return the out-of-fold scores of trained binaries; None if a fold could not be trained.
-
-        Parameters
-        ----------
-        binaries : trained binaries
-        held_out : for each of them what its training held out; None if it was trained elsewhere
-        X : training data
-        """
-        rows = self.folds.scored
-        has_failed = any(
-            each is None and binary.shortcoming
-            for each, binary in zip(held_out, binaries, strict=True)
-        )
-        if not len(rows):
-            warn_of_no_rows()
-        if has_failed or not len(rows):
-            return None
-        return OutOfFold(
-            score_samples(binaries, held_out, X, self.folds),
-            rows,
-            len(self.class_indices),
-            self.class_indices[rows],
-            self.weight[rows],
-            self.folds.fold_of[rows],
-            self.final_calibration,
-            self.seed,
-            self.keeps_probabilities,
-        )
-
-
-def share_held_out_part(
-    X: Any,
-    class_indices: NDArray[np.intp],
-    dichotomies: Sequence[Dichotomy],
-    options: TrainingOptions,
-) -> SharedFolds | None:
-    """Return the part that all binaries hold out if there is no final calibration, or None.
-
-    With more than one fold, each binary makes its own.
-    """
-    if not isinstance(options.cv, HoldOut) or not have_folds_anyway(options, dichotomies):
-        return None
-    (seed,) = partition_seeds(options.random_state, 1)
-    folds = make_shared_folds(X, class_indices, options.cv, seed)
-    return folds if takes_weights(options) else replace(folds, weight=None)
-
-
-def warn_of_no_rows() -> None:
-    """Warn that no row can be used to learn a final calibration."""
-    warn_caller(
-        "There is no final calibration: no fold has both samples of a class to train on and "
-        "samples of the same class to hold out.",
-        CalibrationWarning,
-    )
-
-
-def plan_out_of_fold(
-    dichotomies: Sequence[Dichotomy],
-    X: Any,
-    class_indices: NDArray[np.intp],
-    n_classes: int,
-    options: TrainingOptions,
-) -> OutOfFoldPlan | None:
-    """Return the folds that a final calibration needs, or None if none is wanted.
-
-    "auto" learns none if all binaries were trained elsewhere, because they may have been trained
-    on these very samples.
-
-    The parameters are those of `polytomy.model.fitting.fit_binaries`.
-    """
-    rule = find_fold_rule(dichotomies, n_classes, options)
-    if rule is None:
-        return None
-    seed = rule.seed
-    folds = make_shared_folds(X, class_indices, options.cv, seed)
-    if rule.enough_rows is not None:
-        folds = folds.first(rule.enough_rows)
-    weight = calibration_weights(options, class_indices, n_classes)
-    if not takes_weights(options):
-        folds = replace(folds, weight=None)
-    weight = weight if folds.weight is None else weight * folds.weight
-    most_rows = MOST_SCORES // max(1, len(dichotomies), n_classes)
-    is_kept = (weight > 0) & _is_class_known(folds, class_indices, weight > 0)
-    folds = folds.keep_scored(is_kept, most_rows, seed)
-    return OutOfFoldPlan(
-        folds, class_indices, weight, rule.final_calibration, seed, options.keep_out_of_fold
-    )
-
-
 class FoldRule(NamedTuple):
     """Which final calibration to learn, and how many rows it needs.
 
     Attributes
     ----------
-    final_calibration : "bias", "decoder" or an object
+    final_calibration : name of a final calibration, or an object; None if only the calibrators of
+        the binaries need folds
     enough_rows : number of held-out rows that suffice; None to hold out all rows
     seed : int, optional, the seed of the folds
     """
@@ -276,24 +160,109 @@ class FoldRule(NamedTuple):
 def find_fold_rule(
     dichotomies: Sequence[Dichotomy], n_classes: int, options: TrainingOptions
 ) -> FoldRule | None:
-    """Return which final calibration the options ask for, or None if they ask for none."""
+    """Return what the folds of a fit are for, or None if nothing needs folds.
+
+    "auto" learns no final calibration if all binaries were trained elsewhere, because they may have
+    been trained on these very samples.
+    """
     final_calibration = options.final_calibration
-    if final_calibration is None or n_classes < 2:
-        return None
     is_automatic = isinstance(final_calibration, str) and final_calibration == "auto"
     has_folds = have_folds_anyway(options, dichotomies)
-    if is_automatic and all(each.trained is not None for each in dichotomies):
-        return None
-    if is_automatic and not (has_folds or options.wants_probabilities):
-        return None
+    is_given = all(each.trained is not None for each in dichotomies)
+    is_wanted = final_calibration is not None and n_classes >= 2
+    if is_automatic and (is_given or not (has_folds or options.wants_probabilities)):
+        is_wanted = False
     (seed,) = partition_seeds(options.random_state, 1)
+    if not is_wanted:
+        return FoldRule(None, None, seed) if has_folds else None
     if not is_automatic:
         return FoldRule(final_calibration, None, seed)
     return FoldRule("bias", None if has_folds else _ENOUGH_ROWS, seed)
 
 
+def plan_folds(
+    rule: FoldRule | None,
+    X: Any,
+    class_indices: NDArray[np.intp],
+    n_classes: int,
+    n_binaries: int,
+    options: TrainingOptions,
+) -> Folds | None:
+    """Return the folds that all binaries share, or None if nothing needs folds.
+
+    Parameters
+    ----------
+    rule : FoldRule, optional
+    X : training data
+    class_indices : array of shape (n_rows,)
+    n_classes, n_binaries : int
+    options : TrainingOptions
+    """
+    if rule is None:
+        return None
+    folds = make_folds(X, class_indices, options.cv, rule.seed)
+    if not takes_weights(options):
+        folds = replace(folds, weight=None)
+    if rule.final_calibration is None:
+        return folds.without_scores()
+    if rule.enough_rows is not None:
+        folds = folds.first(rule.enough_rows)
+    has_weight = calibration_weights(options, class_indices, n_classes) > 0
+    is_kept = has_weight & _is_class_known(folds, class_indices, has_weight)
+    return folds.keep_scored(is_kept, MOST_SCORES // max(1, n_binaries, n_classes), rule.seed)
+
+
+def collect_out_of_fold(
+    rule: FoldRule,
+    folds: Folds,
+    trained: Sequence[Trained],
+    X: Any,
+    class_indices: NDArray[np.intp],
+    options: TrainingOptions,
+    n_classes: int,
+) -> OutOfFold | None:
+    """Return the out-of-fold scores of trained binaries; None if a fold could not be trained.
+
+    Parameters
+    ----------
+    rule : FoldRule, with a final calibration
+    folds : Folds
+    trained : trained binaries; those that were trained elsewhere have no scores yet
+    X : training data
+    class_indices : array of shape (n_rows,)
+    options : TrainingOptions
+    n_classes : int
+    """
+    rows = folds.scored
+    if not len(rows):
+        warn_of_no_rows()
+    if not len(rows) or any(each.scores is None and each.binary.shortcoming for each in trained):
+        return None
+    weight = calibration_weights(options, class_indices, n_classes)[rows]
+    return OutOfFold(
+        score_samples(trained, X, folds),
+        rows,
+        len(class_indices),
+        class_indices[rows],
+        weight if folds.weight is None else weight * folds.weight[rows],
+        folds.fold_of[rows],
+        rule.final_calibration,
+        rule.seed,
+        options.keep_out_of_fold,
+    )
+
+
+def warn_of_no_rows() -> None:
+    """Warn that no row can be used to learn a final calibration."""
+    warn_caller(
+        "There is no final calibration: no fold has both samples of a class to train on and "
+        "samples of the same class to hold out.",
+        CalibrationWarning,
+    )
+
+
 def _is_class_known(
-    folds: SharedFolds, class_indices: NDArray[np.intp], has_weight: NDArray[np.bool_]
+    folds: Folds, class_indices: NDArray[np.intp], has_weight: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Return whether the models of each row's fold are trained on other rows of its class.
 
@@ -342,48 +311,23 @@ def calibration_weights(
     return weight
 
 
-def score_samples(
-    binaries: Sequence[TrainedBinary],
-    held_out: Sequence[HeldOutScores | None],
-    X: Any,
-    folds: SharedFolds,
-) -> NDArray[np.float32]:
+def score_samples(trained: Sequence[Trained], X: Any, folds: Folds) -> NDArray[np.float32]:
     """Return the scores of samples by every binary, from models trained without their folds.
 
-    Samples outside a binary's problem are scored as well: the models of each fold form a bank. A
-    binary that was trained elsewhere scores all samples itself.
-
-    Parameters
-    ----------
-    binaries : trained binaries
-    held_out : for each of them what its training held out; None if it was trained elsewhere
-    X : training data
-    folds : SharedFolds
+    A binary that was trained elsewhere scores all samples itself.
 
     Returns
     -------
     float32 array of shape (n_samples, n_binaries), for the rows in `folds.scored`
     """
-    scores = np.empty((len(folds.scored), len(binaries)), dtype=np.float32)
-    for column, each in enumerate(held_out):
-        scores[:, column] = np.nan if each is None else each.scores
-    given = [column for column, each in enumerate(held_out) if each is None]
+    scores = np.empty((len(folds.scored), len(trained)), dtype=np.float32)
+    given = [column for column, each in enumerate(trained) if each.scores is None]
+    for column, each in enumerate(trained):
+        if each.scores is not None:
+            scores[:, column] = each.scores
     if given:
-        bank = Bank([binaries[column] for column in given])
+        bank = Bank([trained[column].binary for column in given])
         scores[:, given] = bank.scores(take_rows(X, folds.scored))
-    models = {k: each.models for k, each in enumerate(held_out) if each is not None and each.models}
-    columns = np.array(list(models), dtype=np.intp)
-    fold_of = folds.fold_of[folds.scored]
-    for fold in range(folds.n_folds if models else 0):
-        samples = np.flatnonzero(fold_of == fold)
-        if not len(samples):
-            continue
-        found = Bank([each[fold] for each in models.values()]).scores(
-            take_rows(X, folds.scored[samples])
-        )
-        block = np.ix_(samples, columns)
-        known = scores[block]
-        scores[block] = np.where(np.isnan(known), found, known)
     return scores
 
 

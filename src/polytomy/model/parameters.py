@@ -1,10 +1,9 @@
-"""The parameters of a classifier, declared once with their allowed values."""
+"""The parameters of a classifier, declared once; from them and a fit's arguments to options."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,10 +12,9 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 
 from polytomy.calibration import check_folds, make_calibrator
 from polytomy.calibration.final import check_final_calibration
-from polytomy.calibration.folds import RoutedSplitter, choose_folds, is_splitter, splits_within
+from polytomy.calibration.folds import RoutedSplitter, choose_folds, is_splitter
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import (
-    BALANCED_PER_PARTITION,
     PRECISIONS,
     Parameter,
     is_count,
@@ -24,7 +22,6 @@ from polytomy.inputs.arguments import (
     is_random_state,
 )
 from polytomy.inputs.numbers import CLASS_WEIGHT, class_weights
-from polytomy.inputs.rows import take_values
 from polytomy.learners.options import FitArguments, TrainingOptions
 from polytomy.learners.svm.matrix import MEMORY_BUDGET
 from polytomy.learners.trained import is_fitted
@@ -35,12 +32,9 @@ __all__ = [
     "CLASSIFIER_CHECKS",
     "CLASS_ORDER",
     "PARALLEL_CHECKS",
-    "RoutedArguments",
-    "TrainingSource",
     "make_router",
-    "route_arguments",
+    "make_training_options",
     "take_groups",
-    "training_source",
 ]
 
 
@@ -110,40 +104,6 @@ CLASSIFIER_CHECKS: dict[str, Callable[[Any], object]] = {
 """The check of each parameter of `PolytomyClassifier`, except `estimator` and `scheme`."""
 
 
-# -- Metadata routing: which arguments of a fit go to the estimator, to models, to the splitter --
-
-
-class RoutedArguments(NamedTuple):
-    """The arguments of a fit, divided among the parts of a classifier.
-
-    Attributes
-    ----------
-    estimator : arguments of the default estimator, and of those made from specifications
-    by_model : arguments of estimators with a name; an estimator without an entry gets `estimator`
-    splitter : arguments of the splitter that makes calibration folds
-    """
-
-    estimator: FitArguments
-    by_model: Mapping[str, FitArguments]
-    splitter: Mapping[str, Any]
-
-    def take(self, rows: NDArray[np.intp], n_rows: int) -> RoutedArguments:
-        """Return the arguments for some of the `n_rows` rows of the data."""
-
-        def cut(arguments: FitArguments) -> FitArguments:
-            weight = arguments.sample_weight
-            return FitArguments(
-                None if weight is None else np.asarray(weight)[rows],
-                _cut(arguments.fit_params, rows, n_rows),
-            )
-
-        return RoutedArguments(
-            cut(self.estimator),
-            {name: cut(arguments) for name, arguments in self.by_model.items()},
-            _cut(self.splitter, rows, n_rows),
-        )
-
-
 def make_router(
     classifier: Any, estimator: Any, models: Mapping[str, Any] | None, cv: Any
 ) -> MetadataRouter:
@@ -158,37 +118,67 @@ def make_router(
     return router.add(splitter=cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
 
 
-def route_arguments(
-    owner: Any,
+def make_training_options(
+    classifier: Any,
     method: str,
     sample_weight: ArrayLike | None,
     fit_params: Mapping[str, Any],
+    classes: NDArray[Any],
+    class_indices: NDArray[np.intp],
     *,
-    models: Mapping[str, Any] | None,
-    cv: Any,
-) -> RoutedArguments:
-    """Divide the arguments of a classifier's `fit` or `partial_fit` among its parts.
+    owner: Any = None,
+) -> TrainingOptions:
+    """Return the training options of a classifier: its parameters, and the arguments of its fit.
 
-    With scikit-learn's metadata routing each part gets what it requests. Without it, all
-    estimators get all arguments, except ``groups``, which go to the splitter if there is one.
+    With scikit-learn's metadata routing each part gets the arguments that it requests. Without it,
+    all estimators get all arguments, except ``groups``, which go to the splitter if there is one.
 
     Parameters
     ----------
-    owner : the estimator that was called; its router is from `make_router`
+    classifier : estimator with the parameters of PolytomyClassifier
     method : "fit" or "partial_fit"
-    sample_weight, fit_params : the arguments it was called with
-    models, cv : its estimators by name, and its splitter
+    sample_weight, fit_params : the arguments of that call
+    classes : array of labels
+    class_indices : array of shape (n_rows,), the index of each sample's class
+    owner : the estimator that was called, if it is not the classifier itself; its router is from
+        `make_router`
     """
+    by_model: dict[str, dict[str, Any]] = {}
     if not get_config()["enable_metadata_routing"]:
-        fit_params = dict(fit_params)
-        groups = take_groups(cv, fit_params) if method == "fit" else {}
-        return RoutedArguments(FitArguments(sample_weight, fit_params), {}, groups)
-    given = fit_params if sample_weight is None else {"sample_weight": sample_weight, **fit_params}
-    routed = process_routing(owner, method, **given)
-    return RoutedArguments(
-        _arguments(routed["estimator"][method]),
-        {name: _arguments(routed[_key(name)][method]) for name in _trainable(models)},
-        dict(routed["splitter"].split) if method == "fit" else {},
+        given = {"sample_weight": sample_weight, **fit_params}
+        groups = take_groups(classifier.cv, given) if method == "fit" else {}
+    else:
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        routed = process_routing(owner or classifier, method, **weights, **fit_params)
+        given = dict(routed["estimator"][method])
+        by_model = {
+            name: dict(routed[_key(name)][method]) for name in _trainable(classifier.models)
+        }
+        groups = dict(routed["splitter"].split) if method == "fit" else {}
+
+    def weighted(arguments: dict[str, Any]) -> FitArguments:
+        own = arguments.pop("sample_weight", None)
+        weight = own
+        if len(class_indices):  # otherwise the rows are on a cluster
+            weight = class_weights(classifier.class_weight, classes, class_indices, own)
+        return FitArguments(weight, arguments, own)
+
+    cv = choose_folds(classifier.cv, len(class_indices))
+    return TrainingOptions(
+        calibration=classifier.calibration,
+        final_calibration=choose_final_calibration(classifier.scheme, classifier.final_calibration),
+        cv=RoutedSplitter(cv, groups) if groups else cv,
+        random_state=classifier.random_state,
+        n_jobs=classifier.n_jobs,
+        memory_budget=classifier.memory_budget,
+        wants_probabilities=gives_probabilities(classifier.solver),
+        keep_out_of_fold=classifier.keep_out_of_fold,
+        shares_preprocessing=classifier.shared_preprocessing,
+        class_weight=classifier.class_weight,
+        arguments=weighted(given),
+        arguments_by_model={name: weighted(each) for name, each in by_model.items()},
+        classes=classes,
+        class_indices=class_indices,
     )
 
 
@@ -204,15 +194,6 @@ def take_groups(cv: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def _cut(values: Mapping[str, Any], rows: NDArray[np.intp], n_rows: int) -> dict[str, Any]:
-    return {name: take_values(value, rows, n_rows) for name, value in values.items()}
-
-
-def _arguments(routed: Mapping[str, Any]) -> FitArguments:
-    fit_params = dict(routed)
-    return FitArguments(fit_params.pop("sample_weight", None), fit_params)
-
-
 def _trainable(models: Mapping[str, Any] | None) -> dict[str, Any]:
     if not isinstance(models, Mapping):
         return {}
@@ -222,101 +203,3 @@ def _trainable(models: Mapping[str, Any] | None) -> dict[str, Any]:
 def _key(name: str) -> str:
     # The space prevents a model's name from clashing with another part.
     return f"model {name}"
-
-
-# -- From a classifier's parameters and `fit` arguments to its training options --
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TrainingSource:
-    """The source of training options: a classifier's parameters, its fit's arguments, the labels.
-
-    Attributes
-    ----------
-    parameters : TrainingOptions
-        The parameters of the classifier that have the names of the options.
-    class_weight : the parameter of that name
-    routed : RoutedArguments
-    classes : array of labels
-    class_indices : array of shape (n_rows,), the index of each sample's class
-    """
-
-    parameters: TrainingOptions
-    class_weight: Mapping[Any, float] | str | None
-    routed: RoutedArguments
-    classes: NDArray[Any]
-    class_indices: NDArray[np.intp]
-
-    @classmethod
-    def from_labels(cls, parameters: TrainingOptions, y: NDArray[Any]) -> TrainingSource:
-        """Return the source for training without weights or other arguments."""
-        classes, class_indices = np.unique(y, return_inverse=True)
-        routed = RoutedArguments(parameters.arguments, parameters.arguments_by_model, {})
-        return cls(parameters, None, routed, classes, class_indices)
-
-    def options(self, rows: NDArray[np.intp] | None = None) -> TrainingOptions:
-        """Return the options for training on some rows of the data, or on all of them."""
-        routed, class_indices, cv = self.routed, self.class_indices, self.parameters.cv
-        if rows is not None:
-            n_rows = len(class_indices)
-            routed = routed.take(rows, n_rows)
-            class_indices, cv = class_indices[rows], splits_within(cv, rows, n_rows)
-
-        def weighted(arguments: FitArguments) -> FitArguments:
-            weight = class_weights(
-                self.class_weight, self.classes, class_indices, arguments.sample_weight
-            )
-            return FitArguments(weight, arguments.fit_params)
-
-        return replace(
-            self.parameters,
-            cv=RoutedSplitter(cv, routed.splitter) if routed.splitter else cv,
-            arguments=weighted(routed.estimator),
-            arguments_by_model={name: weighted(each) for name, each in routed.by_model.items()},
-            data_weight=routed.estimator.sample_weight,
-            balances_sides=isinstance(self.class_weight, str)
-            and self.class_weight == BALANCED_PER_PARTITION,
-        )
-
-
-def training_source(
-    classifier: Any,
-    method: str,
-    sample_weight: ArrayLike | None,
-    fit_params: Mapping[str, Any],
-    classes: NDArray[Any],
-    class_indices: NDArray[np.intp],
-    *,
-    owner: Any = None,
-) -> TrainingSource:
-    """Return the source of a classifier's training options.
-
-    Parameters
-    ----------
-    classifier : estimator with the parameters of PolytomyClassifier
-    method : "fit" or "partial_fit"
-    sample_weight, fit_params : the arguments of that call
-    classes : array of labels
-    class_indices : array of shape (n_rows,), the index of each sample's class
-    owner : the estimator that was called, if it is not the classifier itself
-    """
-    parameters = TrainingOptions(
-        calibration=classifier.calibration,
-        final_calibration=choose_final_calibration(classifier.scheme, classifier.final_calibration),
-        wants_probabilities=gives_probabilities(classifier.solver),
-        keep_out_of_fold=classifier.keep_out_of_fold,
-        cv=choose_folds(classifier.cv, len(class_indices)),
-        random_state=classifier.random_state,
-        n_jobs=classifier.n_jobs,
-        memory_budget=classifier.memory_budget,
-        shares_preprocessing=classifier.shared_preprocessing,
-    )
-    routed = route_arguments(
-        classifier if owner is None else owner,
-        method,
-        sample_weight,
-        fit_params,
-        models=classifier.models,
-        cv=classifier.cv,
-    )
-    return TrainingSource(parameters, classifier.class_weight, routed, classes, class_indices)

@@ -1,10 +1,17 @@
 """Model files: polytomy's own, LIBSVM's, and control files that name models."""
 
 from polytomy.persistence.control_files import load_control
-from polytomy.persistence.detection import FileKind, OpenedModel, find_kind, load, open_model
-from polytomy.persistence.info import ModelInfo, read_info
+from polytomy.persistence.detection import (
+    FileKind,
+    OpenedModel,
+    find_kind,
+    load,
+    open_model,
+    read_info,
+)
+from polytomy.persistence.info import ModelInfo
 from polytomy.persistence.libsvm_models import read_libsvm, write_libsvm
-from polytomy.persistence.own.saving import save
+from polytomy.persistence.saving import save
 
 __all__ = [
     "FileKind",

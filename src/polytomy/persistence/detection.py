@@ -10,14 +10,16 @@ from typing import Any, NamedTuple
 
 from polytomy.datasets import FORMATS
 from polytomy.errors import ModelFileError
+from polytomy.learners.preparation import split_pipeline
 from polytomy.persistence.control_files import load_control
+from polytomy.persistence.info import ModelInfo, info_of_loaded, read_saved_info
 from polytomy.persistence.libagf_files import HEAD_BYTES, is_all_in_one, load_all_in_one
 from polytomy.persistence.libsvm_models import check_kernel_rows, classifier_from_libsvm
 from polytomy.persistence.libsvm_text import read_model
 from polytomy.persistence.model_files import open_model_file
-from polytomy.persistence.own.loading import load_archive
+from polytomy.persistence.saving import load_archive
 
-__all__ = ["FileKind", "OpenedModel", "find_kind", "load", "open_model"]
+__all__ = ["FileKind", "OpenedModel", "find_kind", "load", "open_model", "read_info"]
 
 _ZIP, _LIBSVM = b"PK", b"svm_type"
 
@@ -116,3 +118,25 @@ def load(
     opened = open_model(path, trusted=trusted)
     check_kernel_rows(opened.is_precomputed, n_features, os.fspath(path))
     return opened.make(n_features)
+
+
+def read_info(path: str | os.PathLike[str]) -> ModelInfo:
+    """Return information about a model file; ModelFileError if it cannot be read.
+
+    Only the description of a .polytomy file is read. Other models are loaded completely.
+
+    Parameters
+    ----------
+    path : any file that `load` can read
+
+    Returns
+    -------
+    ModelInfo
+    """
+    kind = find_kind(path)
+    if kind is FileKind.OWN:
+        return read_saved_info(path, kind)
+    opened = open_model(path)
+    classifier = split_pipeline(opened.make(None))[1]
+    n_bytes = Path(path).stat().st_size
+    return info_of_loaded(classifier, kind, n_bytes, is_precomputed=opened.is_precomputed)

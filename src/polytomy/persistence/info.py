@@ -1,4 +1,4 @@
-"""Information about a model file, without building the model."""
+"""What model files contain."""
 
 from __future__ import annotations
 
@@ -6,27 +6,26 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
 from polytomy.errors import ModelFileError
-from polytomy.learners.preparation import split_pipeline
+from polytomy.learners.borders import BorderMachine
+from polytomy.learners.estimator_states import share_support_vectors
+from polytomy.learners.specification import specification_of
 from polytomy.learners.svm.machines import KernelMachine
+from polytomy.learners.trained import Output, TrainedBinary
+from polytomy.model.out_of_fold import FinalCalibration
 from polytomy.model.scheme_argument import members_of
-from polytomy.persistence.detection import FileKind, OpenedModel, find_kind, open_model
-from polytomy.persistence.own.archive import Archive
-from polytomy.persistence.own.fields import Fields
-from polytomy.persistence.own.final_fields import read_final_summary, read_score
-from polytomy.persistence.own.loading import open_archive, read_n_features
-from polytomy.persistence.own.number_arrays import checked_shape
-from polytomy.persistence.own.regression_fields import read_regression_score, read_target_range
-from polytomy.persistence.own.saving import scheme_member
-from polytomy.persistence.own.values import read_labels, read_value
+from polytomy.persistence.archive import Archive, open_archive
+from polytomy.persistence.packing import Unpacker, pack_labels
+from polytomy.states import State, find_kind_of
 
-__all__ = ["ModelInfo", "read_info"]
+__all__ = ["ModelInfo", "describe_model", "info_of_loaded", "read_saved_info"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,114 +93,156 @@ class ModelInfo:
         return self.schemes[0]
 
 
-def read_info(path: str | os.PathLike[str]) -> ModelInfo:
-    """Return information about a model file; ModelFileError if it cannot be read.
-
-    Only the description of a .polytomy file is read. Other models are loaded completely.
+def describe_model(model: Any, shared: Mapping[int, Any]) -> dict[str, Any]:
+    """Return what a saved file tells about its model, as JSON; all but the schemes.
 
     Parameters
     ----------
-    path : any file that `load` can read
-
-    Returns
-    -------
-    ModelInfo
+    model : fitted classifier or regressor
+    shared : result of `share_support_vectors` for its binaries
     """
-    kind = find_kind(path)
-    if kind is not FileKind.OWN:
-        return _loaded_info(open_model(path), Path(path).stat().st_size)
-    archive, fields = open_archive(path)
+    classifier = getattr(model, "classifier_", model)
+    composition = classifier.composition_
+    pools = [getattr(machine, "machine", machine).pool for machine in shared.values()]
+    names = getattr(classifier, "feature_names_in_", None)
+    steps = [] if composition.preprocessing is None else composition.preprocessing.steps
+    final, bins = composition.final, getattr(model, "bins_", None)
+    score = None if final is None else final.score
+    return {
+        "classes": pack_labels(classifier.classes_),
+        "n_features": getattr(classifier, "n_features_in_", None),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "solver": composition.solver,
+        "kinds": dict(Counter(_kind_of(binary) for binary in composition.binaries)),
+        "n_support_vectors": sum({id(each): each.vectors.shape[0] for each in pools}.values()),
+        "final_calibration": None if final is None else _describe_final(final),
+        "out_of_fold_score": _floats(getattr(model, "out_of_fold_score_", score)),
+        "has_out_of_fold": composition.out_of_fold is not None,
+        "preprocessing": [_step_name(step) for _, step in steps],
+        "target_range": None
+        if bins is None
+        else {"lower": float(bins.edges[0]), "upper": float(bins.edges[-1])},
+        "has_sets": final is not None and final.conformity is not None,
+        "has_prior": composition.prior is not None,
+        "has_costs": composition.costs is not None,
+    }
+
+
+def _floats(numbers: Mapping[str, Any] | None) -> dict[str, float] | None:
+    return None if numbers is None else {name: float(value) for name, value in numbers.items()}
+
+
+def _step_name(step: Any) -> str:
+    return "passthrough" if step is None else step if isinstance(step, str) else type(step).__name__
+
+
+def _describe_final(final: FinalCalibration) -> dict[str, Any]:
+    """Return the kind of a final calibration and its numbers, without its arrays."""
+    kind = find_kind_of(final.map)
+    assert kind is not None
+    state = kind.state(final.map) or {}
+    numbers = {name: float(value) for name, value in state.items() if isinstance(value, float)}
+    return {"kind": kind.name.partition("/")[2], **numbers}
+
+
+def _kind_of(binary: TrainedBinary) -> str:
+    """Return the kind of a binary in a word or two."""
+    if binary.output is Output.SIDE:
+        return "side of a model"
+    if binary.output is Output.CONSTANT:
+        return "constant"
+    estimator, prefix = binary.estimator, "" if binary.columns is None else "precomputed "
+    while type(estimator) is Pipeline:
+        estimator, prefix = estimator.steps[-1][1], "scaled "
+    type_: Any = type(estimator)
+    return prefix + _kind_of_type(type_)
+
+
+@lru_cache(maxsize=64)
+def _kind_of_type(type_: Any) -> str:
+    if type_ in (KernelMachine, BorderMachine):
+        return "svc" if type_ is KernelMachine else "borders"
+    if not type_.__module__.startswith("sklearn.") or find_kind_of(type_()) is None:
+        return "other"
+    return specification_of(type_()).split()[0]
+
+
+def read_saved_info(path: str | os.PathLike[str], kind: str) -> ModelInfo:
+    """Return information about a .polytomy file, from its description alone."""
+    archive = open_archive(path)
     try:
-        versions = fields.fields("versions")
-        metadata = read_value(fields.raw("metadata"))
-        final = fields.fields("final") if "final" in fields else None
-        regression = fields.fields("regression") if "regression" in fields else None
-        return ModelInfo(
-            kind,
-            fields.integer("format_version", least=1),
-            {name: versions.text(name) for name in versions},
-            read_labels(fields.fields("classes")),
-            read_n_features(fields),
-            tuple(fields.texts("feature_names")) if "feature_names" in fields else None,
-            _schemes(archive),
-            fields.fields("parameters").text("solver"),
-            Counter(_kind(binary) for binary in fields.all_fields("binaries")),
-            sum(_n_rows(pool) for pool in fields.all_fields("pools")),
-            Path(path).stat().st_size,
-            metadata if isinstance(metadata, dict) else {},
-            None if final is None else read_final_summary(final),
-            _score(final, regression),
-            "out_of_fold" in fields,
-            tuple(fields.fields("preprocessing").texts("types"))
-            if "preprocessing" in fields
-            else (),
-            None if regression is None else read_target_range(regression),
-            "conformity" in fields,
-            "prior" in fields,
-            "costs" in fields,
-        )
+        return _read_info(archive, Path(path).stat().st_size, kind)
     except ModelFileError as error:
         raise archive.locate(error) from error
 
 
-def _loaded_info(opened: OpenedModel, n_bytes: int) -> ModelInfo:
-    """Return information about a model that polytomy did not write."""
-    classifier = split_pipeline(opened.make(None))[1]
-    machines = [binary.estimator for binary in classifier.binaries_]
-    supports: dict[int, list[NDArray[Any]]] = {}
-    for machine in machines:
-        if isinstance(machine, KernelMachine):
-            supports.setdefault(id(machine.pool), []).append(machine.support_)
-    word = "precomputed svc" if opened.is_precomputed else "svc"
-    kinds = [word if isinstance(each, KernelMachine) else "borders" for each in machines]
+def _read_info(archive: Archive, n_bytes: int, kind: str) -> ModelInfo:
+    description = State(archive.description, "the description")
+    info = description.inner("info")
+    unpacker = Unpacker({})
+    classes = {"classes": unpacker.unpack(info.value("classes"), "info.classes")}
+    metadata = unpacker.unpack(description.value("metadata"), "metadata")
+    versions, kinds = description.inner("versions"), info.inner("kinds")
+    final = info.inner("final_calibration") if "final_calibration" in info else None
     return ModelInfo(
-        opened.kind,
-        None,
-        {},
-        classifier.classes_,
-        None if opened.is_precomputed else classifier.n_features_in_,
-        None,
-        tuple([str(scheme) for scheme in members_of(classifier.scheme_)]),
-        classifier.solver,
-        Counter(kinds),
-        sum(len(np.unique(np.concatenate(support))) for support in supports.values()),
+        kind,
+        description.integer("format_version", least=1),
+        {name: versions.text(name) for name in versions},
+        State(classes, "info").labels("classes"),
+        info.integer("n_features", least=1) if "n_features" in info else None,
+        tuple(info.texts("feature_names")) if "feature_names" in info else None,
+        tuple(_find_schemes(description)),
+        info.text("solver"),
+        {name: kinds.integer(name) for name in kinds},
+        info.integer("n_support_vectors"),
         n_bytes,
-        {},
+        metadata if isinstance(metadata, dict) else {},
+        None
+        if final is None
+        else {name: final.text(name) if name == "kind" else final.number(name) for name in final},
+        info.numbers("out_of_fold_score") if "out_of_fold_score" in info else None,
+        info.boolean("has_out_of_fold"),
+        tuple(info.texts("preprocessing")),
+        info.numbers("target_range") if "target_range" in info else None,
+        info.boolean("has_sets"),
+        info.boolean("has_prior"),
+        info.boolean("has_costs"),
     )
 
 
-def _score(final: Fields | None, regression: Fields | None) -> dict[str, float] | None:
-    if regression is not None:
-        return read_regression_score(regression)
-    return None if final is None else read_score(final)
+def _find_schemes(description: State) -> list[str]:
+    """Return the control texts in a packed model: those of its classifier's composition."""
+    packed = description.value("model")
+    for _ in range(4):  # a pipeline, its regressor, the classifier and the composition
+        match packed:
+            case {"schemes": [str(), *_]}:
+                return State(packed, "model").texts("schemes")
+            case {"steps": [*_, inner]} | {"classifier": inner} | {"composition": inner}:
+                packed = inner
+    raise description.fault("model", "a model with a scheme")
 
 
-def _schemes(archive: Archive) -> tuple[str, ...]:
-    texts = [archive.text(scheme_member(0))]
-    while scheme_member(len(texts)) in archive:
-        texts.append(archive.text(scheme_member(len(texts))))
-    return tuple(texts)
-
-
-def _kind(binary: Fields) -> str:
-    """Return the kind of a binary in a word or two."""
-    if "side" in binary:
-        return "side of a model"
-    if "estimator" not in binary:
-        return "constant"
-    estimator = binary.fields("estimator")
-    prefix = ""
-    while "steps" in estimator:
-        steps = list(estimator.all_fields("steps"))
-        if not steps:
-            raise estimator.fault("steps", "a list of steps with different names")
-        estimator, prefix = steps[-1].fields("step"), "scaled "
-    if "specification" in estimator:
-        name, *_ = [*estimator.text("specification").split(), "other"]
-        return prefix + name
-    return prefix + {"machine": "svc", "borders": "borders"}.get(estimator.text("kind"), "other")
-
-
-def _n_rows(pool: Fields) -> int:
-    shape = pool.items("sparse" if "sparse" in pool else "shape")
-    return sum(checked_shape(shape, pool.where)[:1])
+def info_of_loaded(
+    classifier: Any, kind: str, n_bytes: int, *, is_precomputed: bool = False
+) -> ModelInfo:
+    """Return information about a model that polytomy did not write."""
+    composition = classifier.composition_
+    estimators = [binary.fitted_estimator for binary in composition.binaries]
+    found = describe_model(classifier, share_support_vectors(estimators))
+    kinds = found["kinds"]
+    if is_precomputed:
+        kinds = {f"precomputed {name}": count for name, count in kinds.items()}
+    return ModelInfo(
+        kind,
+        None,
+        {},
+        classifier.classes_,
+        None if is_precomputed else classifier.n_features_in_,
+        None,
+        tuple([str(scheme) for scheme in members_of(classifier.scheme_)]),
+        classifier.solver,
+        kinds,
+        found["n_support_vectors"],
+        n_bytes,
+        {},
+    )

@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from polytomy.calibration.calibrators import TemperatureCalibrator
 from polytomy.errors import ArgumentError, ModelFileError
 from polytomy.learners.borders import BorderMachine
 from polytomy.learners.trained import Output, TrainedBinary
@@ -25,7 +26,6 @@ from polytomy.persistence.fitted import (
     order_in_scheme,
 )
 from polytomy.persistence.model_files import LARGEST_TEXT_BYTES, open_model_file, size_of
-from polytomy.persistence.own.binaries import logistic_calibrator
 from polytomy.scheme import CodingMatrix, Scheme
 from polytomy.scheme.layout import DEFAULT_BASE, number_binaries, own_base
 from polytomy.scheme.short_forms import SHORT_FORMS
@@ -191,7 +191,7 @@ def _scaler(table: NDArray[np.float64], file: Path) -> StandardScaler:
 def border_binary(name: str, machine: BorderMachine) -> TrainedBinary:
     """Return border samples as a trained binary."""
     # tanh(p) = 2 / (1 + exp(-2p)) - 1
-    return TrainedBinary(name, Output.MARGIN, machine, logistic_calibrator("temperature", 2.0, 0.0))
+    return TrainedBinary(name, Output.MARGIN, machine, TemperatureCalibrator.of(2.0, 0.0))
 
 
 def compose_models(

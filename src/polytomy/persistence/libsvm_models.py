@@ -11,14 +11,18 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, NuSVC
 
-from polytomy.calibration.calibrators import LogisticMap, UncalibratedMap
+from polytomy.calibration.calibrators import (
+    Calibrator,
+    LogisticMap,
+    SigmoidCalibrator,
+    UncalibratedMap,
+)
 from polytomy.classifier import PolytomyClassifier
 from polytomy.designs import one_vs_one
 from polytomy.errors import Argument, ArgumentError, CalibrationWarning, ModelFileError, warn_caller
 from polytomy.files import open_atomically
 from polytomy.learners.preparation import list_steps, split_pipeline, takes_pairwise_values
-from polytomy.learners.svm.kernels import KernelFunction
-from polytomy.learners.svm.machines import KernelMachine, VectorPool, pool_by_bytes
+from polytomy.learners.svm.machines import KernelMachine, VectorPool, kernel_of, pool_by_bytes
 from polytomy.learners.trained import Output, TrainedBinary
 from polytomy.model.composition import Composition
 from polytomy.model.dichotomies import Dichotomy
@@ -29,8 +33,6 @@ from polytomy.persistence.fitted import (
     order_in_scheme,
 )
 from polytomy.persistence.libsvm_text import LibsvmModel, print_libsvm, read_model
-from polytomy.persistence.own.binaries import logistic_calibrator
-from polytomy.persistence.own.vector_pools import is_machine
 
 __all__ = [
     "VOTES",
@@ -181,12 +183,11 @@ def binary_of_pair(
         sign * coefficients[is_used],
         -sign * float(model.rho[number]),
     )
-    kind, slope, intercept = "none", 1.0, 0.0
+    calibrator: Calibrator = UncalibratedMap()
     if model.prob_a is not None and model.prob_b is not None:
         # LIBSVM's map gives the probability of the first class.
-        kind, slope = "sigmoid", -float(model.prob_a[number])
-        intercept = -sign * float(model.prob_b[number])
-    calibrator = logistic_calibrator(kind, slope, intercept)
+        slope, intercept = -float(model.prob_a[number]), -sign * float(model.prob_b[number])
+        calibrator = SigmoidCalibrator.of(slope, intercept)
     return TrainedBinary(name, Output.MARGIN, machine, calibrator)
 
 
@@ -345,7 +346,7 @@ def _libsvm_model(classifier: PolytomyClassifier) -> LibsvmModel:
         )
     binaries, is_first_positive = _pairwise(composition, np.argsort(np.argsort(positions)))
     machines = [binary.estimator for binary in binaries]
-    kernels = {_kernel_of(machine) for machine in machines}
+    kernels = {kernel_of(machine) for machine in machines}
     kernel = kernels.pop()
     if kernels or kernel is None:
         raise ArgumentError(
@@ -397,12 +398,6 @@ def _pairwise(
         )
     binaries, firsts = zip(*(found[pair] for pair in wanted), strict=True)
     return list(binaries), list(firsts)
-
-
-def _kernel_of(machine: Any) -> KernelFunction | None:
-    if isinstance(machine, KernelMachine):
-        return machine.kernel
-    return KernelFunction.of(machine) if is_machine(machine) else None
 
 
 def _common_vectors(

@@ -22,18 +22,17 @@ from polytomy.report.markup import (
     tabs,
     tag,
 )
-from polytomy.report.tables import Name, pair_label
+from polytomy.report.tables import Names, pair_label
 from polytomy.scheme import Scheme
 from polytomy.scheme.reading import parse_with_warnings
 from polytomy.trials import Results
-from polytomy.trials.results import PairName
 
 __all__ = ["datasets_section"]
 
 Floats = NDArray[np.float64]
 
 
-def datasets_section(results: Results, names: Mapping[PairName, Name]) -> Markup | None:
+def datasets_section(results: Results, names: Names) -> Markup | None:
     """Return facts, tree, distances, reliability and confusion of every dataset."""
     panels = [
         Panel(f"dataset-{k}", name, _dataset_panel(results, name, names, f"confusion-{k}"))
@@ -42,9 +41,7 @@ def datasets_section(results: Results, names: Mapping[PairName, Name]) -> Markup
     return section("datasets", "Datasets", tabs(panels, "Dataset")) if panels else None
 
 
-def _dataset_panel(
-    results: Results, dataset: str, names: Mapping[PairName, Name], key: str
-) -> list[Child]:
+def _dataset_panel(results: Results, dataset: str, names: Names, key: str) -> list[Child]:
     facts = (results.facts or {}).get(dataset, {})
     own = [record for record in results.records if record["dataset"] == dataset]
     return [
@@ -120,9 +117,7 @@ def _order_by_tree(facts: Mapping[str, Any]) -> tuple[Scheme, Floats, list[str]]
     return tree, np.array(facts["distances"], dtype=np.float64)[np.ix_(order, order)], names
 
 
-def _reliability_figures(
-    results: Results, dataset: str, names: Mapping[PairName, Name]
-) -> Markup | None:
+def _reliability_figures(results: Results, dataset: str, names: Names) -> Markup | None:
     figures = []
     for pair in results.pairs:
         table = results.total("reliability", dataset, pair)
@@ -144,9 +139,7 @@ def _reliability_figures(
     return tag("div", title, gallery(figures, "small"), tag("p", note, class_="note"))
 
 
-def _confusion(
-    results: Results, dataset: str, names: Mapping[PairName, Name], key: str
-) -> Markup | None:
+def _confusion(results: Results, dataset: str, names: Names, key: str) -> Markup | None:
     own = [each for each in results.records if each["dataset"] == dataset]
     panels = []
     for k, pair in enumerate(results.pairs, 1):

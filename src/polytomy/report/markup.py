@@ -1,9 +1,17 @@
-"""Build HTML and SVG so that text can never become markup, and the parts of a page from them."""
+"""Build HTML and SVG so that text can never become markup, and pages from them.
+
+Most of a report is computed: tables, lists and figures. A template language would add a dependency
+and still leave the figures to code. So one function builds all elements, and escapes everything
+that is not already markup. Nothing here knows what a page is about.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from html import escape
+from importlib.resources import files
 from typing import NamedTuple
 
 __all__ = [
@@ -16,6 +24,7 @@ __all__ = [
     "figure",
     "gallery",
     "heading",
+    "html_page",
     "join",
     "number_cell",
     "section",
@@ -92,6 +101,76 @@ def _attribute(key: str, value: object) -> str:
         # Hundredths of a pixel are enough; exact numbers are passed as text.
         value = f"{value:.{_MOST_DECIMALS}f}".rstrip("0").rstrip(".")
     return f' {name}="{escape(str(value))}"'
+
+
+def html_page(
+    title: str,
+    heading: str,
+    lines: Iterable[Child],
+    sections: Mapping[str, tuple[str, Markup | None]],
+) -> str:
+    """Return one HTML page that includes its style sheet and script.
+
+    Parameters
+    ----------
+    title : title of the window
+    heading : heading of the page
+    lines : lines below the heading
+    sections : by id, the name of each section in the navigation and its content
+        Sections without content are omitted.
+    """
+    style, script = (_read_resource(name) for name in ("page.css", "page.js"))
+    shown = {key: named for key, named in sections.items() if named[1] is not None}
+    links = [tag("a", name, href=f"#{key}") for key, (name, _) in shown.items()]
+    note = (
+        "Created by polytomy. This page is self-contained and loads nothing from the network. "
+        "Click a column heading to sort a table."
+    )
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=_policy(script)),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", title),
+        tag("style", style),
+    )
+    header = tag(
+        "header",
+        tag("div", _logo(), tag("span", "polytomy"), class_="brand"),
+        tag("h1", heading),
+        [tag("p", line, class_="lead") for line in lines],
+    )
+    body = tag(
+        "body",
+        header,
+        tag("nav", tag("div", links), aria_label="Contents"),
+        tag("main", [content for _, content in shown.values()]),
+        tag("footer", tag("p", note)),
+        tag("script", script),
+    )
+    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def _read_resource(name: str) -> Markup:
+    return Markup(files("polytomy.report").joinpath(name).read_text(encoding="utf-8"))
+
+
+def _policy(script: str) -> str:
+    """Return a content security policy: run the page's own script, and fetch nothing."""
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _logo() -> Markup:
+    """Return the logo: one node with many branches."""
+    branches = tag("path", d="M3 12H9M9 12L20 3M9 12L21 9M9 12L21 15M9 12L20 21")
+    dots = [tag("circle", cx=x, cy=y, r=1.9) for x, y in ((20, 3), (21, 9), (21, 15), (20, 21))]
+    root = tag("circle", cx=9, cy=12, r=2.6)
+    return tag("svg", branches, root, dots, viewBox="0 0 24 24", class_="sign", aria_hidden="true")
 
 
 class Panel(NamedTuple):

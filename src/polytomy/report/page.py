@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import sha256
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from polytomy.inputs.arguments import count_things
 from polytomy.report.datasets import datasets_section
-from polytomy.report.markup import Child, Markup, definition_list, details, join, section, tag
+from polytomy.report.markup import Child, Markup, definition_list, details, html_page, section, tag
 from polytomy.report.results import (
     count_trials,
     measures_section,
@@ -78,57 +75,30 @@ def report_html(results: Results) -> str:
     >>> print(report_html(Results([], [], []))[:15])
     <!DOCTYPE html>
     """
-    style, script = (_read_resource(name) for name in ("page.css", "page.js"))
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_policy(script)),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", f"Trials on {', '.join(results.datasets) or 'nothing yet'} (polytomy)"),
-        tag("style", style),
-    )
-    body = tag("body", _content(results), tag("script", script))
-    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
-
-
-def _read_resource(name: str) -> Markup:
-    return Markup(files("polytomy.report").joinpath(name).read_text(encoding="utf-8"))
-
-
-def _policy(script: str) -> str:
-    """Return a content security policy: run the page's own script, and fetch nothing."""
-    digest = b64encode(sha256(script.encode()).digest()).decode()
-    return (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _content(results: Results) -> Markup:
     names, beside = name_pairs(results), beside_published(results)
     sections = {
-        "Result": result_section(results, beside, names),
-        "Measures": measures_section(results, beside, names),
-        "Time": times_section(results, names),
-        "Datasets": datasets_section(results, names),
-        "Paper": published_section(beside, names),
-        "Schemes": schemes_section(results),
-        "Problems": problems_section(results),
-        "Protocol": protocol_section(results),
+        "result": ("Result", result_section(results, beside, names)),
+        "measures": ("Measures", measures_section(results, beside, names)),
+        "times": ("Time", times_section(results, names)),
+        "datasets": ("Datasets", datasets_section(results, names)),
+        "published": ("Paper", published_section(beside, names)),
+        "schemes": ("Schemes", schemes_section(results)),
+        "problems": ("Problems", problems_section(results)),
+        "protocol": ("Protocol", protocol_section(results)),
     }
     if not results.records:
-        nothing = tag("p", summarise(results), class_="warning")
-        sections = {
-            "Result": section("result", "Result", nothing),
-            "Protocol": sections["Protocol"],
-        }
-    shown = {name: content for name, content in sections.items() if content is not None}
-    return join([_header(results), _navigation(shown), tag("main", shown.values()), _footer()])
+        nothing = section("result", "Result", tag("p", summarise(results), class_="warning"))
+        sections = {"result": ("Result", nothing), "protocol": sections["protocol"]}
+    return html_page(
+        f"Trials on {', '.join(results.datasets) or 'nothing yet'} (polytomy)",
+        f"Trials on {describe_data(results)}",
+        _lead_lines(results),
+        sections,
+    )
 
 
-def _header(results: Results) -> Markup:
-    manifest = results.manifest or {}
+def _lead_lines(results: Results) -> list[Child]:
+    """Return the lines below the heading: the classifier, the data, and how often it was tried."""
     counts = set(count_trials(results).values())
     repeats = "–".join(map(str, sorted({min(counts), max(counts)}))) if counts else "0"
     trials = f"{repeats} trial{'' if counts == {1} else 's'}"
@@ -136,18 +106,13 @@ def _header(results: Results) -> Markup:
         count_things(len(results.pairs), "pair", "pairs") + " of a scheme and a solver",
         trials if len(results.datasets) == 1 else f"{trials} per dataset",
     ]
-    seed = manifest.get("protocol", {}).get("seed")
+    seed = (results.manifest or {}).get("protocol", {}).get("seed")
     if seed is not None:
         facts.append(f"seed {seed}")
     estimator = describe_estimators(results)
-    lines = [["Binary classifier: ", tag("code", estimator)]] if estimator else []
-    lines += [[_describe_size(results)], [" · ".join(facts)]]
-    return tag(
-        "header",
-        tag("div", _logo(), tag("span", "polytomy"), class_="brand"),
-        tag("h1", f"Trials on {describe_data(results)}"),
-        [tag("p", line, class_="lead") for line in lines if any(line)],
-    )
+    named: list[Child] = [["Binary classifier: ", tag("code", estimator)]] if estimator else []
+    size = _describe_size(results)
+    return [*named, *([size] if size else []), " · ".join(facts)]
 
 
 def _describe_size(results: Results) -> str:
@@ -163,28 +128,6 @@ def _describe_size(results: Results) -> str:
         f"{len(own['classes'])} classes",
     ]
     return f"Data: {', '.join(sizes)}"
-
-
-def _logo() -> Markup:
-    """Return the logo: one node with many branches."""
-    branches = tag("path", d="M3 12H9M9 12L20 3M9 12L21 9M9 12L21 15M9 12L20 21")
-    dots = [tag("circle", cx=x, cy=y, r=1.9) for x, y in ((20, 3), (21, 9), (21, 15), (20, 21))]
-    root = tag("circle", cx=9, cy=12, r=2.6)
-    return tag("svg", branches, root, dots, viewBox="0 0 24 24", class_="sign", aria_hidden="true")
-
-
-def _navigation(sections: dict[str, Markup]) -> Markup:
-    keys = {"Paper": "published", "Time": "times"}
-    links = [tag("a", name, href=f"#{keys.get(name, name.lower())}") for name in sections]
-    return tag("nav", tag("div", links), aria_label="Contents")
-
-
-def _footer() -> Markup:
-    note = (
-        "Created by polytomy. This page is self-contained and loads nothing from the network. "
-        "Click a column heading to sort a table."
-    )
-    return tag("footer", tag("p", note))
 
 
 def schemes_section(results: Results) -> Markup | None:

@@ -51,9 +51,7 @@ def count_trials(results: Results) -> dict[str, int]:
     return {dataset: names.count(dataset) for dataset in results.datasets}
 
 
-def result_section(
-    results: Results, beside: Sequence[Beside], names: Mapping[PairName, tables.Name]
-) -> Markup:
+def result_section(results: Results, beside: Sequence[Beside], names: tables.Names) -> Markup:
     """Return the result in one sentence, and the table that it comes from."""
     if len(results.datasets) == 1:
         table = _pairs_table(results, results.datasets[0], names)
@@ -89,9 +87,7 @@ def _paper_note(beside: Sequence[Beside]) -> Markup | None:
     return tag("p", f"{n_good} of {n_all} scores agree with the ", link, " or are better.")
 
 
-def _pairs_table(
-    results: Results, dataset: str, names: Mapping[PairName, tables.Name]
-) -> list[Child]:
+def _pairs_table(results: Results, dataset: str, names: tables.Names) -> list[Child]:
     """Return all pairs on the only dataset, the most accurate first."""
     lead = find_lead(results, dataset)
     if lead is None:
@@ -155,7 +151,7 @@ def _signed(value: float) -> str:
     return "0.000" if float(text) == 0 else text.replace("-", "−")
 
 
-def _datasets_table(results: Results, names: Mapping[PairName, tables.Name]) -> list[Child]:
+def _datasets_table(results: Results, names: tables.Names) -> list[Child]:
     """Return the best pairs on each dataset, and its size."""
     leads = {dataset: find_lead(results, dataset) for dataset in results.datasets}
     losses = results.table("log_loss")
@@ -190,7 +186,7 @@ def _datasets_table(results: Results, names: Mapping[PairName, tables.Name]) -> 
     ]
 
 
-def _lead_cells(lead: Lead | None, names: Mapping[PairName, tables.Name]) -> list[Markup]:
+def _lead_cells(lead: Lead | None, names: tables.Names) -> list[Markup]:
     """Return the most accurate pair, its accuracy, and its lead over the next scheme."""
     if lead is None:
         return [tag("td"), number_cell(None), number_cell(None)]
@@ -206,9 +202,7 @@ def _lead_cells(lead: Lead | None, names: Mapping[PairName, tables.Name]) -> lis
     ]
 
 
-def _best_cell(
-    cells: Mapping[PairName, Cell | None], names: Mapping[PairName, tables.Name]
-) -> Markup:
+def _best_cell(cells: Mapping[PairName, Cell | None], names: tables.Names) -> Markup:
     best = {pair: cell for pair, cell in cells.items() if cell and cell.is_best}
     if not best:
         return number_cell(None)
@@ -224,7 +218,7 @@ def _best_cell(
 
 
 def measures_section(
-    results: Results, beside: Sequence[Beside], names: Mapping[PairName, tables.Name]
+    results: Results, beside: Sequence[Beside], names: tables.Names
 ) -> Markup | None:
     """Return the table, scores, ranks and comparisons of every measure."""
     panels = [
@@ -241,7 +235,7 @@ def measures_section(
 
 
 def _measure_panel(
-    results: Results, table: Table, beside: Sequence[Beside], names: Mapping[PairName, tables.Name]
+    results: Results, table: Table, beside: Sequence[Beside], names: tables.Names
 ) -> list[Child]:
     by_place = {(each.dataset, each.pair): each for each in beside}
     content: list[Child] = [
@@ -257,7 +251,7 @@ def _measure_panel(
 def _score_plots(
     table: Table,
     beside: Mapping[tuple[str, PairName], Beside],
-    names: Mapping[PairName, tables.Name],
+    names: tables.Names,
 ) -> Markup | None:
     if table.measure.best is None:
         return None
@@ -280,9 +274,7 @@ def _score_plots(
     return tag("div", tag("h4", "Scores"), gallery(figures), tag("p", note, class_="note"))
 
 
-def _rank_plot(
-    results: Results, table: Table, names: Mapping[PairName, tables.Name]
-) -> Markup | None:
+def _rank_plot(results: Results, table: Table, names: tables.Names) -> Markup | None:
     ranked = results.rank(table.measure.name)
     if ranked is None:
         return None
@@ -302,9 +294,7 @@ def _rank_plot(
     )
 
 
-def _comparisons(
-    results: Results, table: Table, names: Mapping[PairName, tables.Name]
-) -> Markup | None:
+def _comparisons(results: Results, table: Table, names: tables.Names) -> Markup | None:
     found = results.compare(table.measure.name)
     if table.measure.of_scheme:
         found = _keep_one_per_row(found, table)
@@ -333,7 +323,7 @@ def _keep_one_per_row(found: Sequence[Comparison], table: Table) -> list[Compari
     return list(first.values())
 
 
-def times_section(results: Results, names: Mapping[PairName, tables.Name]) -> Markup | None:
+def times_section(results: Results, names: tables.Names) -> Markup | None:
     """Return plots of accuracy against training and prediction time."""
     panels = []
     for measure, title in [(each.name, each.title) for each in MEASURES.values() if each.is_time]:
@@ -370,9 +360,7 @@ def count_agreements(beside: Sequence[Beside]) -> tuple[int, int]:
     return sum(each.verdict != "worse" for each in scores), len(scores)
 
 
-def published_section(
-    beside: Sequence[Beside], names: Mapping[PairName, tables.Name]
-) -> Markup | None:
+def published_section(beside: Sequence[Beside], names: tables.Names) -> Markup | None:
     """Return the comparison with the published figures, measure by measure."""
     if not beside:
         return None

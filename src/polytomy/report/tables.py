@@ -14,6 +14,7 @@ from polytomy.trials.results import PairName, format_cell
 
 __all__ = [
     "Name",
+    "Names",
     "badge",
     "beside_table",
     "comparison_table",
@@ -82,6 +83,10 @@ class Name(NamedTuple):
         return f"{self.configuration}{plus}{final_calibration}" if is_default else self.text
 
 
+Names = Mapping[PairName, Name]
+"""Names of pairs and of configurations, by pair; that of a configuration has no method."""
+
+
 def name_pairs(results: Results) -> dict[PairName, Name]:
     """Return the names of all pairs; a key without a method stands for the configuration.
 
@@ -137,7 +142,7 @@ def published_text(figure: Published) -> str:
 
 
 def measure_table(
-    table: Table, beside: Mapping[tuple[str, PairName], Beside], names: Mapping[PairName, Name]
+    table: Table, beside: Mapping[tuple[str, PairName], Beside], names: Names
 ) -> Markup:
     """Return a table of one measure for every pair on every dataset.
 
@@ -247,7 +252,7 @@ def verdict_table(beside: Sequence[Beside]) -> Markup:
     return data_table("Results compared with the published tables", heads, rows)
 
 
-def beside_table(beside: Sequence[Beside], names: Mapping[PairName, Name]) -> Markup:
+def beside_table(beside: Sequence[Beside], names: Names) -> Markup:
     """Return one row per result, with the published figure and the difference."""
     heads = [
         heading("pair", is_number=False),
@@ -277,7 +282,7 @@ def beside_table(beside: Sequence[Beside], names: Mapping[PairName, Name]) -> Ma
 
 
 def comparison_table(
-    comparisons: Sequence[Comparison], datasets: Sequence[str], names: Mapping[PairName, Name]
+    comparisons: Sequence[Comparison], datasets: Sequence[str], names: Names
 ) -> Markup:
     """Return the number of wins of every two pairs on each dataset, split by split."""
     by_pairs: dict[tuple[PairName, PairName], dict[str, Comparison]] = {}

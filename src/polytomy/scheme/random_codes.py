@@ -26,6 +26,13 @@ _BATCH_ENTRIES = 2**22
 # Entries are drawn uniformly from these, so that a ternary entry is zero half of the time.
 _STRICT: CodeArray = np.array([-1, 1], dtype=np.int8)
 _TERNARY: CodeArray = np.array([-1, 0, 0, 1], dtype=np.int8)
+_MOST_N_ARY_DRAWS = 50
+
+_MOST_N_ARY_WORK = 2**28
+"""Most comparisons of sides for all draws together."""
+
+_DEFAULT_SIDES = 4
+Sides = NDArray[np.intp]
 
 
 def random_strict(
@@ -251,16 +258,7 @@ def _collect(
     return vectors.reshape(count, length)
 
 
-# -- N-ary codes: random partitions with more than two sides, chosen from many draws --
-
-
-_MOST_N_ARY_DRAWS = 50
-_MOST_N_ARY_WORK = 2**28
-"""Most comparisons of sides for all draws together."""
-
-_DEFAULT_SIDES = 4
-
-Sides = NDArray[np.intp]
+# -- partitions with more than two sides --------------------------------------------------------
 
 
 def n_ary(
@@ -389,8 +387,9 @@ def _draw_n_ary(
     sides = np.array(list(rows.values()))
     if len(np.unique(sides, axis=1).T) == n_classes:
         return sides
-    # Different digits tell classes apart. The lowest digit takes all values, and so do the other
-    # digits when it is added to them.
+    # Number the classes in random order. Each digit of the numbers in base n_sides is a partition,
+    # and together these separate all classes. Only the lowest digit is sure to take all values; if
+    # it is added to the others, modulo n_sides, they take all values too.
     number = generator.permutation(n_classes)
     digits = np.array([number // n_sides**k % n_sides for k in range(fewest)])
     digits[1:] = (digits[1:] + digits[0]) % n_sides

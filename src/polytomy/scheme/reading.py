@@ -1,4 +1,4 @@
-"""libAGF's letters for models that decide between all branches: ``"-k 5" K {a b c}``."""
+"""Schemes from control texts and files: the meaning of a syntax tree."""
 
 from __future__ import annotations
 
@@ -58,46 +58,97 @@ _NOT_HERE = {
     "G": "an external program",
 }
 
-
-def translate_letter(letter: str, options: str) -> str:
-    """Return the model specification that a letter and its options stand for.
-
-    Raises ArgumentError if polytomy has no such model.
-
-    Examples
-    --------
-    >>> translate_letter("K", "-k 5")
-    'k-neighbors n_neighbors=5'
-    """
-    if letter in _NOT_HERE:
-        raise ArgumentError(
-            f"{letter} stands for {_NOT_HERE[letter]} of libAGF, which is not available; use K "
-            "(nearest neighbours), or the specification of a scikit-learn classifier"
-        )
-    words, n_neighbours = options.split(), _NEIGHBOURS
-    while words:
-        option, *words = words
-        if option != "-k":
-            raise ArgumentError(f"K takes the option -k, the number of neighbours; got {option}")
-        value, *words = words or [""]
-        if not value.isdecimal() or int(value) < 1:
-            raise ArgumentError(
-                f"-k of K must be a positive whole number; got {value or 'nothing'}"
-            )
-        n_neighbours = int(value)
-    return f"k-neighbors n_neighbors={n_neighbours}"
-
-
-# -- Convert a syntax tree to a layout: the meaning of a control text --
-
-
 _REPEAT = "."
 
 # Checking whether a code determines the probabilities takes cubic time and quadratic memory in the
 # number of branches, so codes with more branches are not checked.
 _MOST_BRANCHES_CHECKED = 3000
-
 _MOST_NAMED = 10
+
+# A character is at most four bytes of UTF-8.
+_MAX_BYTES = 4 * MAX_CHARACTERS
+
+
+def parse(text: str, name: str = "<text>") -> Scheme:
+    """Return the scheme that a control text describes.
+
+    Parameters
+    ----------
+    text : the control text, at most 16 Mi characters
+    name : name of the text in messages, such as the file name
+
+    Raises
+    ------
+    ControlError
+        With all problems in the text and their positions.
+
+    Warns
+    -----
+    ControlWarning
+        For a code that does not determine the class probabilities.
+
+    Examples
+    --------
+    >>> scheme = parse("FieldVsForest {CornVsWheat {corn wheat} PineVsOak {pine oak}}")
+    >>> scheme.classes
+    ('corn', 'wheat', 'pine', 'oak')
+    >>> print(scheme)
+    FieldVsForest {
+      CornVsWheat {corn wheat}
+      PineVsOak {pine oak}
+    }
+    """
+    scheme, problems = parse_with_warnings(text, name)
+    for problem in problems:
+        warn_caller(str(problem), ControlWarning)
+    return scheme
+
+
+def parse_with_warnings(text: str, name: str = "<text>") -> tuple[Scheme, tuple[Problem, ...]]:
+    """Return the scheme of a text, and the problems that `parse` would warn about."""
+    if not isinstance(text, str):
+        kind = type(text).__name__
+        raise TypeError(f"a control text must be a str; got {kind}. Use pt.read to read a file.")
+    source = Source(text, name)
+    return resolve_tree(parse_text(source), source)
+
+
+def resolve_tree(tree: Branch, source: Source) -> tuple[Scheme, tuple[Problem, ...]]:
+    """Return the scheme of a syntax tree, and the problems that `parse` would warn about."""
+    resolution: Resolution = resolve(tree, source)
+    return Scheme(resolution.layout.classes, resolution.layout.nodes), resolution.warnings
+
+
+def read(path: str | os.PathLike[str]) -> Scheme:
+    """Return the scheme that a control file describes; see `parse`.
+
+    The file must be UTF-8 text. Raises ControlError if its text is invalid, and OSError if it
+    cannot be opened.
+    """
+    return parse(read_text(path), os.fspath(path))
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Return the text of a control file, or raise ControlError if it is too long or not text."""
+    name = os.fspath(path)
+    with Path(path).open("rb") as file:
+        data = file.read(_MAX_BYTES + 1)
+    return decode_text(data, name)
+
+
+def decode_text(data: bytes, name: str) -> str:
+    """Decode bytes to text, or raise ControlError if they are too many or not text."""
+    if len(data) > _MAX_BYTES:
+        message = f"the file is larger than the limit of {_MAX_BYTES:,} bytes"
+        raise ControlError((Problem(name, 1, 1, message),))
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line = before.count(b"\n") + 1
+        column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace")) + 1
+        message = f"byte {data[error.start]:#04x} is not UTF-8 text; save the file as UTF-8"
+        raise ControlError((Problem(name, line, column, message),)) from None
 
 
 class Resolution(NamedTuple):
@@ -367,90 +418,30 @@ def _list_names(names: list[str]) -> str:
     return ", ".join(names[:-1]) + " and " + names[-1]
 
 
-# -- Read schemes from control texts and files --
+def translate_letter(letter: str, options: str) -> str:
+    """Return the model specification that a letter and its options stand for.
 
-
-# A character is at most four bytes of UTF-8.
-_MAX_BYTES = 4 * MAX_CHARACTERS
-
-
-def parse(text: str, name: str = "<text>") -> Scheme:
-    """Return the scheme that a control text describes.
-
-    Parameters
-    ----------
-    text : the control text, at most 16 Mi characters
-    name : name of the text in messages, such as the file name
-
-    Raises
-    ------
-    ControlError
-        With all problems in the text and their positions.
-
-    Warns
-    -----
-    ControlWarning
-        For a code that does not determine the class probabilities.
+    Raises ArgumentError if polytomy has no such model.
 
     Examples
     --------
-    >>> scheme = parse("FieldVsForest {CornVsWheat {corn wheat} PineVsOak {pine oak}}")
-    >>> scheme.classes
-    ('corn', 'wheat', 'pine', 'oak')
-    >>> print(scheme)
-    FieldVsForest {
-      CornVsWheat {corn wheat}
-      PineVsOak {pine oak}
-    }
+    >>> translate_letter("K", "-k 5")
+    'k-neighbors n_neighbors=5'
     """
-    scheme, problems = parse_with_warnings(text, name)
-    for problem in problems:
-        warn_caller(str(problem), ControlWarning)
-    return scheme
-
-
-def parse_with_warnings(text: str, name: str = "<text>") -> tuple[Scheme, tuple[Problem, ...]]:
-    """Return the scheme of a text, and the problems that `parse` would warn about."""
-    if not isinstance(text, str):
-        kind = type(text).__name__
-        raise TypeError(f"a control text must be a str; got {kind}. Use pt.read to read a file.")
-    source = Source(text, name)
-    return resolve_tree(parse_text(source), source)
-
-
-def resolve_tree(tree: Branch, source: Source) -> tuple[Scheme, tuple[Problem, ...]]:
-    """Return the scheme of a syntax tree, and the problems that `parse` would warn about."""
-    resolution: Resolution = resolve(tree, source)
-    return Scheme(resolution.layout.classes, resolution.layout.nodes), resolution.warnings
-
-
-def read(path: str | os.PathLike[str]) -> Scheme:
-    """Return the scheme that a control file describes; see `parse`.
-
-    The file must be UTF-8 text. Raises ControlError if its text is invalid, and OSError if it
-    cannot be opened.
-    """
-    return parse(read_text(path), os.fspath(path))
-
-
-def read_text(path: str | os.PathLike[str]) -> str:
-    """Return the text of a control file, or raise ControlError if it is too long or not text."""
-    name = os.fspath(path)
-    with Path(path).open("rb") as file:
-        data = file.read(_MAX_BYTES + 1)
-    return decode_text(data, name)
-
-
-def decode_text(data: bytes, name: str) -> str:
-    """Decode bytes to text, or raise ControlError if they are too many or not text."""
-    if len(data) > _MAX_BYTES:
-        message = f"the file is larger than the limit of {_MAX_BYTES:,} bytes"
-        raise ControlError((Problem(name, 1, 1, message),))
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        before = data[: error.start]
-        line = before.count(b"\n") + 1
-        column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace")) + 1
-        message = f"byte {data[error.start]:#04x} is not UTF-8 text; save the file as UTF-8"
-        raise ControlError((Problem(name, line, column, message),)) from None
+    if letter in _NOT_HERE:
+        raise ArgumentError(
+            f"{letter} stands for {_NOT_HERE[letter]} of libAGF, which is not available; use K "
+            "(nearest neighbours), or the specification of a scikit-learn classifier"
+        )
+    words, n_neighbours = options.split(), _NEIGHBOURS
+    while words:
+        option, *words = words
+        if option != "-k":
+            raise ArgumentError(f"K takes the option -k, the number of neighbours; got {option}")
+        value, *words = words or [""]
+        if not value.isdecimal() or int(value) < 1:
+            raise ArgumentError(
+                f"-k of K must be a positive whole number; got {value or 'nothing'}"
+            )
+        n_neighbours = int(value)
+    return f"k-neighbors n_neighbors={n_neighbours}"

@@ -20,7 +20,6 @@ from polytomy.scheme.code_checks import check_entries
 from polytomy.scheme.coding_matrix import CodingMatrix
 
 MAX_EXHAUSTIVE_CLASSES = 20
-
 _MOST_CLASSES_KEPT = 32
 
 
@@ -182,7 +181,7 @@ def _single_class() -> CodingMatrix:
     return CodingMatrix(np.empty((0, 1), dtype=np.int8))
 
 
-# -- Orthogonal codes for any number of classes, from Hadamard matrices --
+# -- orthogonal codes, from Hadamard matrices ---------------------------------------------------
 
 
 def orthogonal(n_classes: int, random_state: RandomState = None) -> CodingMatrix:

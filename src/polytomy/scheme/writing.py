@@ -1,4 +1,4 @@
-"""Convert a layout to a syntax tree, to write a scheme as text."""
+"""A scheme as text: the syntax tree of its control text, and drawings for the terminal."""
 
 from __future__ import annotations
 
@@ -33,6 +33,13 @@ from polytomy.scheme.layout import (
 from polytomy.scheme.short_forms import DIRECT, find_short_form
 
 _NOWHERE = Span(0, 0)
+
+# A larger drawing would not be useful; the control text is complete.
+_MOST_LINES = 10_000
+_MOST_CHARACTERS = 2**22
+_MOST_COLUMNS = 500
+_LONGEST_WORD = 120
+_SIGNS = {-1: "-", 0: ".", 1: "+"}
 
 
 def layout_to_syntax(layout: Layout, *, compact: bool = False) -> Branch:
@@ -142,15 +149,7 @@ def _binary_word(binary: BinaryName) -> Word:
     return Word(binary.text, binary.is_specification, 0, 0)
 
 
-# -- Drawings of schemes for the terminal --
-
-
-# A larger drawing would not be useful; the control text is complete.
-_MOST_LINES = 10_000
-_MOST_CHARACTERS = 2**22
-_MOST_COLUMNS = 500
-_LONGEST_WORD = 120
-_SIGNS = {-1: "-", 0: ".", 1: "+"}
+# -- drawings -----------------------------------------------------------------------------------
 
 
 def draw_tree(layout: Layout) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.model.parameters import TrainingSource
+from polytomy.learners.options import TrainingOptions
 from polytomy.model.scheme_argument import SchemeArgument, Solver, gives_probabilities
 from polytomy.selection.candidates import default_candidates
 from polytomy.selection.race import (
@@ -107,16 +107,20 @@ def tabulate_race(race: Race, winner: Runner) -> dict[str, Any]:
     for kind in ("fit", "predict"):
         seconds = [getattr(each, f"{kind}_seconds") for each in runners]
         results[f"mean_{kind}_time"] = np.array([_mean_or_nan(each) for each in seconds])
-    results["rank"] = _rank_runners(race, best)
+    places = [_place(race, each, best) for each in runners]
+    results["rank"] = 1 + np.argsort(sorted(range(len(places)), key=places.__getitem__))
     results["is_pareto"] = np.array(_are_pareto(runners))
     results["is_chosen"] = np.array([each is winner for each in runners])
     results["is_dropped"] = np.array([bool(each.reason) for each in runners])
     results["reason"] = np.array([each.reason for each in runners], dtype=object)
-    return results | _scikit_learn_columns(race, best)
+    return results | _scikit_learn_columns(race, places)
 
 
-def _scikit_learn_columns(race: Race, best: Runner) -> dict[str, Any]:
-    """Return the columns that the ``cv_results_`` of scikit-learn's GridSearchCV have."""
+def _scikit_learn_columns(race: Race, places: Sequence[tuple[bool, float]]) -> dict[str, Any]:
+    """Return the columns that the ``cv_results_`` of scikit-learn's GridSearchCV have.
+
+    `places` are the sort keys of the runners.
+    """
     runners = race.runners
     columns: dict[str, Any] = {
         "std_fit_time": _population_std([each.fit_seconds for each in runners]),
@@ -136,7 +140,6 @@ def _scikit_learn_columns(race: Race, best: Runner) -> dict[str, Any]:
         )
     columns["mean_test_score"] = np.array([_mean_or_nan(values) for values in by_fold])
     columns["std_test_score"] = _population_std(by_fold)
-    places = [_place(race, each, best) for each in runners]
     columns["rank_test_score"] = np.array(
         [1 + sum(other < own for other in places) for own in places], dtype=np.int32
     )
@@ -174,16 +177,6 @@ def _difference(runner: Runner, best: Runner, score: str) -> float:
     return _mean_or_nan(runner.scores[score]) - _mean_or_nan(best.scores[score][: runner.n_folds])
 
 
-def _rank_runners(race: Race, best: Runner) -> NDArray[np.intp]:
-    """Return the ranks of the runners by their loss to the best on common folds; dropped last."""
-
-    places = [_place(race, runner, best) for runner in race.runners]
-    order = sorted(range(len(places)), key=lambda i: places[i])
-    ranks = np.empty(len(order), dtype=np.intp)
-    ranks[order] = np.arange(1, len(order) + 1)
-    return ranks
-
-
 def _place(race: Race, runner: Runner, best: Runner) -> tuple[bool, float]:
     """Return the sort key for ranks: dropped runners last, then by the loss to the best."""
     is_measured = runner.n_folds > 0 and np.isfinite(np.concatenate(runner.losses)).all()
@@ -192,26 +185,17 @@ def _place(race: Race, runner: Runner, best: Runner) -> tuple[bool, float]:
 
 def _are_pareto(runners: Sequence[Runner]) -> list[bool]:
     """Return for each runner whether no other beats it on the folds that both have."""
-    if not any(each.n_folds for each in runners):
+    n_folds = np.array([each.n_folds for each in runners])
+    if not n_folds.any():
         return [True] * len(runners)
-    # Criteria of all runners on the first folds, for each number of folds that a runner has.
-    known = {
-        n_folds: np.array([_criteria(each, n_folds) for each in runners])
-        for n_folds in {each.n_folds for each in runners if each.n_folds}
-    }
-    found = []
-    for k, runner in enumerate(runners):
-        is_pareto = runner.n_folds > 0
-        for n_folds, criteria in known.items():
+    is_pareto = n_folds > 0
+    for n_common in set(n_folds.tolist()) - {0}:
+        criteria = np.array([_criteria(each, n_common) for each in runners])
+        for k in np.flatnonzero(is_pareto):
             # Those whose common folds with the runner are exactly these.
-            rivals = [
-                i
-                for i, other in enumerate(runners)
-                if other.n_folds and min(runner.n_folds, other.n_folds) == n_folds
-            ]
-            if is_pareto and rivals:
-                is_pareto = 0 in pareto_set(criteria[[k, *rivals]])
-        found.append(is_pareto)
+            are_rivals = (n_folds > 0) & (np.minimum(n_folds, n_folds[k]) == n_common)
+            is_pareto[k] = 0 in pareto_set(np.vstack([criteria[k], criteria[are_rivals]]))
+    found: list[bool] = is_pareto.tolist()
     return found
 
 
@@ -233,7 +217,7 @@ def choose_scheme(
     y: NDArray[Any],
     estimator: Any,
     solver: Solver,
-    training: TrainingSource,
+    training: TrainingOptions,
     *,
     models: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
@@ -248,7 +232,7 @@ def choose_scheme(
     ----------
     X, y : the data, checked
     estimator, solver, models : as in the classifier
-    training : the source of the training options
+    training : TrainingOptions
     progress : see `run_race`
     class_order : see `RaceSetup`
     """
@@ -257,12 +241,11 @@ def choose_scheme(
         return "one-vs-one"
     deciding = "joint_log_loss" if gives_probabilities(solver) else "uncertainty_coefficient"
     folds = comparison_folds(
-        training.parameters.cv,
+        training.cv,
         X,
         y,
-        training.parameters.random_state,
+        training.random_state,
         skips_incomplete=True,
-        **training.routed.splitter,
     )
     race = run_race(
         default_candidates(n_classes, solver, has_order=class_order is not None),

@@ -28,7 +28,6 @@ from polytomy.learners.svm.grid import KernelGrid
 from polytomy.learners.svm.matrix import UnsuitableError
 from polytomy.model.composition import Composition
 from polytomy.model.fitting import fit_binaries
-from polytomy.model.parameters import TrainingSource
 from polytomy.model.plan import TrainingPlan, plan_training
 from polytomy.model.scheme_argument import choose_final_calibration
 from polytomy.scheme import Scheme, SchemeEnsemble
@@ -51,21 +50,21 @@ class RaceSetup:
     ----------
     X, y : the data, checked
     estimator : the two-class estimator
-    training : the source of the training options, and the sample weights
+    training : TrainingOptions, for all rows
     models, class_order : as in the classifier; there is no warning if a candidate needs an order
     """
 
     X: Any
     y: NDArray[Any]
     estimator: Any
-    training: TrainingSource
+    training: TrainingOptions
     models: Mapping[str, Any] | None = None
     class_order: Sequence[Any] | None = None
 
     @property
     def sample_weight(self) -> Floats:
         """The weight of each sample; ones if there are none."""
-        return check_weights(self.training.routed.estimator.sample_weight, len(self.y))
+        return check_weights(self.training.arguments.given_weight, len(self.y))
 
     def samples(self, rows: Rows, training_rows: Rows) -> Any:
         """Return some samples; for a kernel matrix, with the columns of the training samples."""
@@ -157,7 +156,7 @@ class FoldMeasurer:
 
     def _divide(self, entries: Sequence[Entry]) -> list[tuple[list[int], bool]]:
         """Return which entries are trained together, and whether they are calibrated."""
-        calibration = self.setup.training.parameters.calibration
+        calibration = self.setup.training.calibration
         batches: dict[tuple[Any, bool], list[int]] = {}
         for k, (candidate, _) in enumerate(entries):
             is_calibrated = not is_trained_without_calibration(candidate, calibration)
@@ -173,8 +172,8 @@ class FoldMeasurer:
                 self._grid = KernelGrid(
                     self.setup.X,
                     training.class_indices,
-                    training.parameters.memory_budget,
-                    training.parameters.n_jobs,
+                    training.memory_budget,
+                    training.n_jobs,
                 )
             except UnsuitableError as reason:
                 self._grid = reason
@@ -244,7 +243,7 @@ class _Batch:
             for number, (k, (candidate, _)) in enumerate(point.entries.items()):
                 columns = point.plan.columns_of(number)
                 own = trained.take([first + column for column in columns])
-                final = training.parameters.final_calibration
+                final = training.final_calibration
                 own = own.with_final_calibration(choose_final_calibration(candidate.scheme, final))
                 started = perf_counter()
                 composition = point.plan.only(number).compose(own, candidate.solver)
@@ -313,7 +312,7 @@ class _Batch:
         return measured
 
     def _options(self, rows: Rows) -> TrainingOptions:
-        options = self._setup.training.options(rows)
+        options = self._setup.training.take(rows)
         if self.is_calibrated:
             return options
         return replace(options, calibration=None, final_calibration=None)

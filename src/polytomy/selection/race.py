@@ -15,7 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from polytomy.calibration.folds import HoldOut, check_folds, choose_folds, row_numbers
+from polytomy.calibration.folds import (
+    HoldOut,
+    RoutedSplitter,
+    check_folds,
+    choose_folds,
+    row_numbers,
+)
 from polytomy.errors import Argument, ArgumentError, PolytomyError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.numbers import check_weights
@@ -71,11 +77,13 @@ def comparison_folds(
     [(3, 2), (3, 2)]
     """
     check_folds(cv)
+    if isinstance(cv, RoutedSplitter):
+        cv, split_params = cv.splitter, dict(cv.parameters)
     cv = choose_folds(cv, len(y))
     if isinstance(cv, int | np.integer):
         return _deal_classes(y, int(cv), random_state)
     if isinstance(cv, HoldOut):
-        mask = cv.choose(y, random_state).mask
+        mask, _ = cv.choose(y, random_state)
         cv = [(~mask, mask)]
     splits = cv.split(X, y, **split_params) if hasattr(cv, "split") else cv
     folds = [
@@ -277,7 +285,7 @@ def _make_schemes(
                     setup.training.classes,
                     X=X,
                     y=y,
-                    random_state=setup.training.parameters.random_state,
+                    random_state=setup.training.random_state,
                     class_order=setup.class_order,
                     warns_of_order=False,
                 )

@@ -1,4 +1,4 @@
-"""Validation of decision values."""
+"""Validation of decision values and of the weights of partitions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from polytomy.errors import Argument, ArgumentError
 
 _LEAST_OVERSHOOT = 1e-9
 _OVERSHOOT_IN_ROUNDINGS = 8
+
 # How much each side may add to the error of a sum: the error of clipped log-odds.
 _SUM_ROUNDING = 1e-6
 _NO_ROUNDING = 1e-15
+_LEAST_WEIGHT = 1e-100
 
 
 def check_decisions(
@@ -162,12 +164,6 @@ def _check_range(values: NDArray[np.float64], overshoot: float) -> None:
     )
 
 
-# -- Validation of the weights of partitions --
-
-
-_LEAST = 1e-100
-
-
 def scale_weights(weights: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return weights as a float64 array of the given shape, scaled so that the largest is one.
 
@@ -207,4 +203,4 @@ def scale_weights(weights: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.floa
     largest = values.max(initial=0.0)
     if largest == 0:
         return values
-    return np.where(values > 0, np.maximum(values / largest, _LEAST), 0.0)
+    return np.where(values > 0, np.maximum(values / largest, _LEAST_WEIGHT), 0.0)

@@ -130,7 +130,7 @@ def _implied_answers(
 def _export_one_vs_rest(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
     """Return the probabilities of a one-vs-rest code, for decisions strictly inside (−1, 1).
 
-    They are p(μ) in `polytomy.routines.one_vs_rest`, at the μ where their sum is one. With n
+    They are p(μ) of the routine `minimise_one_vs_rest`, at the μ where their sum is one. With n
     classes it lies between −2 and 2n: p < 2/(1 + μ) for μ > 0, so beyond 2n the sum is less than
     one; and p ≥ 1 + 1/μ for μ < −1, so below −2 it is more than n/2.
     """

@@ -154,7 +154,9 @@ def _run(name: str, *arguments: NDArray[np.generic] | int) -> Floats:
     return probabilities
 
 
-# -- as ONNX graphs: whole-array forms of the algorithms in `polytomy.routines.least_squares` ------
+# -- as ONNX graphs ------------------------------------------------------------------------------
+#
+# Each function is a whole-array form of the algorithm in the reference routines, which prove it.
 
 
 def _export_projection(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
@@ -177,8 +179,8 @@ def _export_isotonic(graph: Graph, decisions: Value, code: CodingMatrix) -> Valu
     """Return the probabilities of an adjacent code: steps of an isotonic regression.
 
     The value at cut c is the maximum over a ≤ c of the minimum over b ≥ c of the mean of the
-    targets at the cuts a to b (Barlow, Bartholomew, Bremner and Brunk 1972). Minima over all b ≥ c
-    are found by doubling the reach, because taking a value twice does not change a minimum.
+    targets at the cuts a to b (Barlow, Bartholomew, Bremner and Brunk 1972). The minima over all
+    b ≥ c take log₂(n_cuts) steps, because each step doubles the range of every minimum.
     """
     assert code.adjacent is not None
     classes, cuts, signs = code.adjacent
@@ -215,11 +217,11 @@ def _export_pair_coupling(graph: Graph, decisions: Value, code: CodingMatrix) ->
     """Return the probabilities of a one-vs-one code: x/sum(x) for (QᵀQ + 11ᵀ)x = 1.
 
     ONNX has no operator for linear systems, so a loop eliminates one class after another for all
-    samples at once (Gauss-Jordan). No pivoting is needed, because the matrix is positive definite
-    and never close to singular: for d of length one and n classes, let c = 1/(4n). Either
-    |sum(d)| ≥ c, or one entry of d is above c and another one below −c, and the row of Q of these
-    two gives (1 − r)|d_k| + (1 + r)|d_j| ≥ 2c for any r. So dᵀ(QᵀQ + 11ᵀ)d ≥ c², which bounds the
-    condition number by a polynomial in n.
+    samples at once (Gauss-Jordan). It needs no pivoting, because the matrix is positive definite
+    and well conditioned. To see this, take a vector d of length one, and c = 1/(4n) for n classes.
+    If |sum(d)| ≥ c, then dᵀ11ᵀd ≥ c². Otherwise d has an entry d_k > c and an entry d_j < −c, and
+    the row of Q for these two classes gives (1 − r)|d_k| + (1 + r)|d_j| ≥ 2c, whatever r is. So
+    dᵀ(QᵀQ + 11ᵀ)d ≥ c² in both cases, and the condition number is at most a polynomial in n.
     """
     n_classes = code.n_classes
     identity = np.eye(n_classes)

@@ -34,33 +34,19 @@ __all__ = ["Store", "lock_tables", "read_facts", "read_manifest", "read_trials",
 _MANIFEST_NAME = "manifest.json"
 _MOST_SHOWN = 60
 
-# What the files must have: types, lists of one kind of item, and objects with these fields or, with
-# the key `str`, with any. A field with a question mark may be missing or null, as may the values of
-# an object with any keys.
+# What is read from the files: types, lists of one kind of item, and objects with these fields or,
+# with the key `str`, with any. A field with a question mark may be missing or null, as may the
+# values of an object with any keys.
 _PAIR = {"configuration": str, "method": str, "final_calibration?": str}
+_CELL = {"problem": str, "scores?": {str: float}, "confusion?": [[int]], "reliability?": [[float]]}
 _TRIAL = {
     "dataset": str,
     "repeat": int,
-    "seed": int,
-    "estimator": str,
     "classes": [str],
-    "n_train": int,
-    "n_test": int,
-    "n_jobs?": int,
     "seconds": float,
     "warnings": [str],
     "schemes": {str: str},
-    "cells": [
-        _PAIR
-        | {
-            "problem": str,
-            "scores?": {str: float},
-            "confusion?": [[int]],
-            "reliability?": [[float]],
-        }
-    ],
-    "versions?": {str: str},
-    "threads?": {str: str},
+    "cells": [_PAIR | _CELL],
 }
 _FACTS = {
     "name": str,
@@ -73,19 +59,7 @@ _FACTS = {
     "distances?": [[float]],
     "empirical_tree?": str,
 }
-_MANIFEST = {
-    "protocol": {
-        "pairs": [_PAIR | {"scheme": str, "solver": str}],
-        "test": float,
-        "seed": int,
-        "calibration?": str,
-        "folds?": int,
-    },
-    "versions?": {str: str},
-    "python?": str,
-    "system?": str,
-    "processors?": int,
-}
+_PROTOCOL = {"pairs": [_PAIR | {"scheme": str, "solver": str}], "test": float, "seed": int}
 _KINDS = {str: "text", int: "a whole number", float: "a number", list: "a list", dict: "an object"}
 
 
@@ -230,7 +204,7 @@ def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
     if not path.is_file():
         raise DataError(f"{os.fspath(folder)} is not a results folder: it has no {_MANIFEST_NAME}.")
     try:
-        return _read_json(path, _MANIFEST)
+        return _read_json(path, {"protocol": _PROTOCOL})
     except DataError as error:
         raise DataError(
             f"{path} is damaged, or not a manifest of trials: {error}. Use another folder for the "

@@ -18,7 +18,7 @@ from polytomy.calibration.folds import (
     check_folds,
     choose_folds,
     is_splitter,
-    make_shared_folds,
+    make_folds,
 )
 from polytomy.errors import ArgumentError
 
@@ -30,10 +30,10 @@ from polytomy.errors import ArgumentError
 )
 def test_every_class_keeps_rows_to_train_on_and_has_its_share_by_weight(counts, share, seed):
     labels = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(counts)), counts))
-    part = HoldOut(share).choose(labels, seed)
-    weight = np.ones(len(labels)) if part.weight is None else part.weight
+    mask, weight = HoldOut(share).choose(labels, seed)
+    weight = np.ones(len(labels)) if weight is None else weight
     for label, count in enumerate(counts):
-        own = part.mask & (labels == label)
+        own = mask & (labels == label)
         assert np.count_nonzero(own) < count
         if count >= 5:  # a fifth of a rare class, or 20 rows, is held out in any case
             assert np.count_nonzero(own) >= min(20, count // 5)
@@ -42,7 +42,7 @@ def test_every_class_keeps_rows_to_train_on_and_has_its_share_by_weight(counts, 
 
 def test_the_same_seed_holds_out_the_same_rows():
     labels = np.arange(300) % 3
-    masks = [HoldOut(0.2).choose(labels, seed).mask for seed in (1, 1, 2)]
+    masks = [HoldOut(0.2).choose(labels, seed)[0] for seed in (1, 1, 2)]
     assert (masks[0] == masks[1]).all()
     assert (masks[0] != masks[2]).any()
 
@@ -69,7 +69,7 @@ def test_a_fraction_is_between_0_and_1(cv):
 
 def test_a_held_out_part_is_one_fold_that_is_never_trained_on():
     labels = np.arange(100) % 2
-    folds = make_shared_folds(None, labels, HoldOut(0.2), seed=0)
+    folds = make_folds(None, labels, HoldOut(0.2), seed=0)
     assert folds.n_folds == 1
     assert folds.is_only_part
     assert (folds.is_trained_on[0] == (folds.fold_of < 0)).all()

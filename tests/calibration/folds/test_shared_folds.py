@@ -15,10 +15,9 @@ from sklearn.model_selection import (
 
 from polytomy.calibration.folds import (
     RoutedSplitter,
-    SharedFolds,
     deal_classes,
     deal_rows,
-    make_shared_folds,
+    make_folds,
 )
 from polytomy.errors import ArgumentError
 
@@ -27,7 +26,7 @@ seeds = st.integers(0, 2**31 - 1)
 
 
 def make(classes, cv, seed=0):
-    return make_shared_folds(np.zeros((len(classes), 1)), classes, cv, seed)
+    return make_folds(np.zeros((len(classes), 1)), classes, cv, seed)
 
 
 def is_trained_on_the_others(folds):
@@ -165,26 +164,6 @@ def test_a_splitter_that_cannot_split_is_an_error_with_its_reason():
 def test_rows_that_do_not_exist_are_refused():
     with pytest.raises(ArgumentError, match="does not have"):
         make(np.zeros(4, int), [([0, 1], [4])])
-
-
-@given(st.data())
-def test_the_parts_of_a_problem_are_those_of_its_rows(data):
-    n_rows = data.draw(st.integers(1, 25))
-    fold_of = np.array(data.draw(st.lists(st.integers(-1, 3), min_size=n_rows, max_size=n_rows)))
-    rows = np.array(sorted(data.draw(st.sets(st.integers(0, n_rows - 1)))), dtype=np.intp)
-    is_positive = np.array(
-        data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows))), dtype=bool
-    )
-    folds = SharedFolds.from_numbers(fold_of)
-    parts = list(folds.parts(rows, is_positive))
-    assert len(parts) == fold_of.max() + 1
-    for fold, part in enumerate(parts):
-        kept = [k for k, row in enumerate(rows) if fold_of[row] != fold]
-        sides = {bool(is_positive[k]) for k in kept}
-        assert np.flatnonzero(part.is_kept).tolist() == kept
-        assert part.held_out.tolist() == [k for k in range(len(rows)) if k not in kept]
-        assert part.is_whole == (len(kept) == len(rows))
-        assert part.constant == {0: 0.0, 1: 1.0 if True in sides else -1.0, 2: None}[len(sides)]
 
 
 @given(labels, st.integers(2, 9), st.integers(1, 80))

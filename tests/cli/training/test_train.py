@@ -168,7 +168,6 @@ def test_text_columns_need_no_header(polytomy, here):
 
 
 def test_training_on_a_precomputed_kernel(polytomy, flowers):
-    pytest.importorskip("skops")
     train = ["train", "kernel.svm", "--format", "kernel", "-o", "p.polytomy"]
     estimator = ["--estimator", "svc kernel=precomputed"]
     outcome = polytomy(*train, *estimator)

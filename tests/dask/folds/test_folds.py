@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("distributed")
 
-from polytomy.calibration.folds import SharedFolds, deal_rows
+from polytomy.calibration.folds import Folds, deal_rows
 from polytomy.dask import folds as folds_module
 from polytomy.dask.folds import FoldPlan, calibration_weights
 from polytomy.dask.group_tasks import RowBlock
@@ -26,7 +26,7 @@ def make_layout(sizes, weights=None):
 def test_as_few_folds_are_held_out_as_in_one_place(sizes, cv, enough_rows):
     plan = FoldPlan.of(FoldRule("bias", enough_rows, 3), make_layout(sizes), cv, 1)
     class_indices = np.repeat(np.arange(len(sizes)), sizes)
-    every = SharedFolds.from_numbers(deal_rows(class_indices, min(cv, sum(sizes)), 3))
+    every = Folds.from_numbers(deal_rows(class_indices, min(cv, sum(sizes)), 3))
     assert plan.n_folds == every.first(enough_rows).n_folds
     assert plan.dealt == every.n_folds
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("distributed")
 
-from polytomy.calibration.folds import SharedFolds, deal_rows
+from polytomy.calibration.folds import Folds, deal_rows
 from polytomy.dask.grouping import (
     Layout,
     ScoredChoice,
@@ -88,7 +88,7 @@ def test_rows_to_score_are_held_out_by_a_fold_that_knows_their_class(parts, seed
     weight[0] = 1.0
     grouped, layout = group(parts, weight)
     class_indices = np.searchsorted(layout.classes, y)
-    folds = SharedFolds.from_numbers(deal_rows(class_indices, 3, seed))
+    folds = Folds.from_numbers(deal_rows(class_indices, 3, seed))
     found = []
     for k, dealt in enumerate(deal_folds(layout.class_sizes, 3, seed)):
         block = join(grouped, layout, k, dealt, ScoredChoice(3, None, [seed, k]))

@@ -14,8 +14,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from bank_machines import assert_same_scores, one_vs_one, own_scores, three_classes
+from polytomy.calibration.folds import make_folds
 from polytomy.errors import ArgumentError
-from polytomy.learners.any_estimator import train_binary
+from polytomy.learners.any_estimator import train_estimator
 from polytomy.learners.bank import Bank
 from polytomy.learners.options import TrainingOptions
 from polytomy.learners.problems import BinaryProblem
@@ -54,11 +55,11 @@ def test_scores_are_in_the_order_of_the_binaries(chosen, seed, shuffled):
 @pytest.mark.parametrize("calibration", ["sigmoid", "isotonic", "temperature", None])
 def test_decisions_are_calibrated_as_each_binary_would_be(calibration):
     X, y = three_classes(np.random.default_rng(0), 60, 3)
-    options = TrainingOptions(calibration=calibration, random_state=0)
+    options, folds = TrainingOptions(calibration=calibration), make_folds(X, y, 5, 0)
     binaries = []
     for positive, model in enumerate((SVC(), LinearSVC(), GaussianNB())):
         problem = BinaryProblem(str(positive), np.arange(60), y == positive)
-        binaries.append(train_binary(model, X, problem, options))
+        binaries.append(train_estimator(model, X, problem, options, folds=folds).binary)
     decisions = Bank(binaries).decisions(X)
     own = np.column_stack([binary.decisions(X) for binary in binaries])
     assert_same_scores(decisions, own)

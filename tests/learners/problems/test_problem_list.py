@@ -26,7 +26,7 @@ def test_problems_are_those_made_one_by_one(seed: int) -> None:
     for k in range(5):
         expected = binary_problem(rows, negative[k], positive[k], name="abcde"[k])
         assert problems.sizes[k] == expected.n_samples
-        assert problems[k].name == problems.name(k) == expected.name
+        assert problems[k].name == problems.part([k])[0].name == expected.name
         np.testing.assert_array_equal(problems[k].rows, expected.rows)
         np.testing.assert_array_equal(problems[k].is_positive, expected.is_positive)
 

@@ -13,9 +13,21 @@ from polytomy import PolytomyClassifier
 from polytomy.learners.options import TrainingOptions
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.svm import estimates
-from polytomy.learners.svm.estimates import TrainingEstimate, estimate_training
+from polytomy.learners.svm.estimates import TrainingEstimate
+from shared_kernel_cases import Problems, run_learner
 
 OPTIONS = TrainingOptions(calibration=None, memory_budget=1e9)
+
+
+def estimate_training(estimators, X, problems, options):
+    found = []
+
+    def learner(work):
+        found.append(estimates.estimate_training(work))
+        return []
+
+    run_learner(learner, estimators, X, Problems(problems), options, None)
+    return found[0]
 
 
 @pytest.fixture

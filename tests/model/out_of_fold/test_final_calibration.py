@@ -17,9 +17,10 @@ from sklearn.svm import SVC, LinearSVC
 
 from polytomy import PolytomyClassifier, designs, metrics, parse, solve
 from polytomy.calibration.final import BiasMap, DecoderMap
+from polytomy.calibration.folds import make_folds
 from polytomy.errors import CalibrationWarning, SchemeError
 from polytomy.inputs.seeds import partition_seeds
-from polytomy.learners.any_estimator import train_binary
+from polytomy.learners.any_estimator import train_estimator
 from polytomy.learners.options import TrainingOptions
 from polytomy.learners.problems import BinaryProblem
 from polytomy.model.out_of_fold import FinalCalibration
@@ -44,7 +45,7 @@ def fit(data, scheme="one-vs-one", estimator=MACHINE, **parameters):
 
 
 @pytest.mark.parametrize("scheme", ["one-vs-one", "one-vs-rest", "tree"])
-def test_without_it_binaries_have_folds_of_their_own_and_the_solver_has_the_last_word(
+def test_without_it_calibrators_learn_from_the_same_folds_and_the_solver_has_the_last_word(
     scheme, blobs
 ):
     X, y = blobs
@@ -55,13 +56,11 @@ def test_without_it_binaries_have_folds_of_their_own_and_the_solver_has_the_last
     np.testing.assert_array_equal(
         classifier.predict_proba(X), solve(classifier.scheme_, classifier.decisions(X))
     )
-    seeds = partition_seeds(0, len(composition.dichotomies))
-    for each, binary, seed in zip(
-        composition.dichotomies, composition.binaries, seeds, strict=True
-    ):
+    folds = make_folds(X, y, 5, partition_seeds(0, 1)[0]).without_scores()
+    for each, binary in zip(composition.dichotomies, composition.binaries, strict=True):
         rows = np.flatnonzero(np.isin(y, [*each.negative, *each.positive]))
         problem = BinaryProblem("p", rows, np.isin(y[rows], each.positive))
-        alone = train_binary(MACHINE, X, problem, TrainingOptions(random_state=seed))
+        alone = train_estimator(MACHINE, X, problem, TrainingOptions(), folds=folds).binary
         np.testing.assert_allclose(binary.decisions(X), alone.decisions(X), atol=1e-6)
 
 

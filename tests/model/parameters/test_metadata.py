@@ -17,8 +17,7 @@ from sklearn.svm import SVC
 
 from polytomy import PolytomyClassifier
 from polytomy.errors import ArgumentError
-from polytomy.learners.options import FitArguments
-from polytomy.model.parameters import RoutedArguments, route_arguments, take_groups
+from polytomy.model.parameters import take_groups
 
 TREE = "first {0 second {1 2}}"
 
@@ -146,38 +145,6 @@ def test_requested_metadata_is_divided_among_the_binaries():
     assert (first.secret_ == secret[:100]).all()
     classifier = PolytomyClassifier(Recorder()).fit(X, y, sample_weight=weights, secret=secret)
     assert (classifier.binaries_[2].estimator.secret_ == secret[50:]).all()
-
-
-def test_without_routing_every_estimator_gets_everything_but_groups():
-    weight, groups = np.ones(3), np.arange(3)
-    routed = route_arguments(
-        None, "fit", weight, {"groups": groups, "depth": 2}, models=None, cv=GroupKFold(2)
-    )
-    assert routed.estimator.sample_weight is weight
-    assert routed.estimator.fit_params == {"depth": 2}
-    assert routed.by_model == {}
-    assert routed.splitter == {"groups": groups}
-
-
-def test_groups_are_an_argument_of_the_estimator_if_there_is_no_splitter():
-    for method, cv in ("fit", 3), ("partial_fit", GroupKFold(2)):
-        routed = route_arguments(None, method, None, {"groups": 7}, models=None, cv=cv)
-        assert routed.estimator.fit_params == {"groups": 7}
-        assert routed.splitter == {}
-
-
-def test_routed_arguments_are_cut_to_rows():
-    tags = ["a", "b", "c", "d"]
-    routed = RoutedArguments(
-        FitArguments([1.0, 2.0, 3.0, 4.0], {"tags": tags, "depth": 3}),
-        {"svm": FitArguments(None, {"tags": tags})},
-        {"groups": np.arange(4)},
-    ).take(np.array([0, 3]), 4)
-    assert routed.estimator.sample_weight.tolist() == [1, 4]
-    assert routed.estimator.fit_params == {"tags": ["a", "d"], "depth": 3}
-    assert routed.by_model["svm"].sample_weight is None
-    assert routed.by_model["svm"].fit_params == {"tags": ["a", "d"]}
-    assert routed.splitter["groups"].tolist() == [0, 3]
 
 
 def test_a_splitter_that_needs_groups_gets_them_or_says_so():

@@ -2,16 +2,17 @@
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.model_selection import GroupKFold
 from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
 
 from polytomy import PolytomyClassifier
 from polytomy.calibration.folds import RoutedSplitter
 from polytomy.errors import ArgumentError
-from polytomy.learners.options import FitArguments, TrainingOptions
-from polytomy.model.parameters import RoutedArguments, TrainingSource, training_source
+from polytomy.model.parameters import make_training_options
 
 CLASSES, INDICES = np.array(["a", "b"]), np.array([0, 1, 1, 1, 0, 1])
 WEIGHT = np.arange(1.0, 7.0)
@@ -28,36 +29,38 @@ def blobs():
     return X, np.array(["corn", "oak", "pine", "wheat"])[y]
 
 
-def source(class_weight=None, weight=None, parameters=None, by_model=None, **splitter):
-    routed = RoutedArguments(FitArguments(weight), by_model or {}, splitter)
-    parameters = TrainingOptions() if parameters is None else parameters
-    return TrainingSource(parameters, class_weight, routed, CLASSES, INDICES)
+def make(class_weight=None, weight=None, fit_params=None, **parameters):
+    classifier = PolytomyClassifier(class_weight=class_weight, **parameters)
+    return make_training_options(classifier, "fit", weight, fit_params or {}, CLASSES, INDICES)
 
 
 def test_weights_of_samples_and_classes_are_multiplied():
-    own = source({"a": 10.0}, WEIGHT).options().arguments.sample_weight
-    assert own.tolist() == [10, 2, 3, 4, 50, 6]
-    assert source().options().arguments.sample_weight is None
+    arguments = make({"a": 10.0}, WEIGHT).arguments
+    assert arguments.sample_weight.tolist() == [10, 2, 3, 4, 50, 6]
+    assert arguments.given_weight is WEIGHT
+    assert make().arguments.sample_weight is None
 
 
 def test_class_weights_count_for_models_with_arguments_of_their_own():
-    options = source({"a": 10.0}, by_model={"svm": FitArguments(WEIGHT)}).options()
+    with config_context(enable_metadata_routing=True):
+        models = {"svm": SVC().set_fit_request(sample_weight=True)}
+        estimator = SVC().set_fit_request(sample_weight=False)
+        options = make({"a": 10.0}, WEIGHT, estimator=estimator, models=models)
     assert options.arguments_for("svm").sample_weight.tolist() == [10, 2, 3, 4, 50, 6]
     assert options.arguments_for(None).sample_weight.tolist() == [10, 1, 1, 1, 10, 1]
 
 
 def test_only_balanced_per_partition_balances_the_sides():
     for class_weight in None, "balanced", {"a": 2.0}:
-        assert not source(class_weight).options().balances_sides
-    options = source("balanced-per-partition").options()
+        assert not make(class_weight).balances_sides
+    options = make("balanced-per-partition")
     assert options.balances_sides
     assert options.arguments.sample_weight is None
 
 
 def test_the_options_for_some_rows_have_their_weights_and_splits():
     splits = [([0, 1, 2], [3, 4, 5]), ([3, 4, 5], [0, 1, 2])]
-    parameters = TrainingOptions(cv=splits, n_jobs=2)
-    options = source("balanced", WEIGHT, parameters).options(np.array([1, 4, 5]))
+    options = make("balanced", WEIGHT, cv=splits, n_jobs=2).take(np.array([1, 4, 5]))
     # Among these rows, class a has weight 5 and class b weight 8; balanced, each has half of 13.
     np.testing.assert_allclose(
         options.arguments.sample_weight, [2 * 13 / 16, 5 * 13 / 10, 6 * 13 / 16]
@@ -70,31 +73,47 @@ def test_the_options_for_some_rows_have_their_weights_and_splits():
 
 
 def test_groups_go_to_the_splitter():
-    groups, cv = np.arange(6), GroupKFold(2)
-    options = source(parameters=TrainingOptions(cv=cv), groups=groups).options(np.array([1, 4, 5]))
+    cv = GroupKFold(2)
+    options = make(fit_params={"groups": np.arange(6), "depth": 2}, cv=cv)
+    assert options.arguments.fit_params == {"depth": 2}
+    options = options.take(np.array([1, 4, 5]))
     assert isinstance(options.cv, RoutedSplitter)
     assert options.cv.splitter is cv
     assert options.cv.parameters["groups"].tolist() == [1, 4, 5]
-    assert source(parameters=TrainingOptions(cv=cv)).options().cv is cv
+
+
+def test_groups_are_an_argument_of_the_estimator_if_there_is_no_splitter():
+    assert make(fit_params={"groups": 7}, cv=3).arguments.fit_params == {"groups": 7}
 
 
 def test_a_classifier_gives_its_parameters_and_the_arguments_of_its_fit():
-    classifier = PolytomyClassifier(
-        calibration="isotonic", cv=3, random_state=5, n_jobs=2, memory_budget=1e6,
-        class_weight={"a": 2.0},
+    options = make(
+        {"a": 2.0}, WEIGHT, {"depth": 3}, calibration="isotonic", cv=3, random_state=5, n_jobs=2,
+        memory_budget=1e6,
     )  # fmt: skip
-    found = training_source(classifier, "fit", WEIGHT, {"depth": 3}, CLASSES, INDICES)
-    parameters = found.parameters
-    assert (parameters.calibration, parameters.cv, parameters.random_state) == ("isotonic", 3, 5)
-    assert (parameters.n_jobs, parameters.memory_budget) == (2, 1e6)
-    options = found.options()
+    assert (options.calibration, options.cv, options.random_state) == ("isotonic", 3, 5)
+    assert (options.n_jobs, options.memory_budget) == (2, 1e6)
     assert options.arguments.sample_weight.tolist() == [2, 2, 3, 4, 10, 6]
     assert options.arguments.fit_params == {"depth": 3}
 
 
+def test_arguments_with_a_value_a_row_are_cut_to_rows():
+    tags = list("abcdef")
+    options = make(weight=WEIGHT, fit_params={"tags": tags, "depth": 3}).take(np.array([0, 3]))
+    assert options.arguments.sample_weight.tolist() == [1, 4]
+    assert options.arguments.fit_params == {"tags": ["a", "d"], "depth": 3}
+
+
+def test_options_without_rows_keep_the_parameters_alone():
+    options = make({"a": 2.0}, WEIGHT, calibration="isotonic").without_rows()
+    assert options.calibration == "isotonic"
+    assert options.arguments.sample_weight is None
+    assert len(options.class_indices) == 0
+
+
 def test_weights_of_classes_that_do_not_exist_are_refused():
     with pytest.raises(ArgumentError, match="class_weight has 'elm'"):
-        source({"elm": 2}).options()
+        make({"elm": 2})
 
 
 def test_class_weights_are_weights_of_the_samples(blobs):

@@ -12,8 +12,7 @@ from sklearn.svm import SVC
 from grouped_samples import Watcher, twins
 from polytomy import PolytomyClassifier
 from polytomy.errors import ArgumentError
-from polytomy.learners.options import FitArguments, TrainingListener, TrainingOptions
-from polytomy.model.parameters import RoutedArguments, TrainingSource
+from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.selection.candidates import default_candidates
 from polytomy.selection.choice import choose_runner, choose_scheme
 from polytomy.selection.measuring import RaceSetup
@@ -26,9 +25,7 @@ def iris():
 
 
 def source(y, **parameters):
-    routed = RoutedArguments(FitArguments(), {}, {})
-    parameters = TrainingOptions(**{"random_state": 0, **parameters})
-    return TrainingSource(parameters, None, routed, *np.unique(y, return_inverse=True))
+    return TrainingOptions(**{"random_state": 0, **parameters}).of_labels(y)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def table(*runners):
 def test_each_candidate_has_means_and_standard_deviations_over_its_folds():
     found = table(runner("good", [[0, 0.2], [0.2, 0.4]]), runner("bad", [[1, 1]], reason="dropped"))
     assert found["candidate"].tolist() == ["good", "bad"]
-    assert found["solver"].tolist() == ["least-squares"] * 2
+    assert found["solver"].tolist() == ["auto"] * 2
     assert found["n_folds"].tolist() == [2, 1]
     np.testing.assert_allclose(found["mean_log_loss"], [0.2, 1.0])
     np.testing.assert_allclose(found["mean_accuracy"], [0.8, 0.0])

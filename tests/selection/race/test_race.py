@@ -12,7 +12,6 @@ from sklearn.svm import SVC
 from polytomy import PolytomyClassifier, metrics
 from polytomy.errors import ArgumentError
 from polytomy.learners.options import FitArguments, TrainingOptions
-from polytomy.model.parameters import TrainingSource
 from polytomy.selection.candidates import candidates_from
 from polytomy.selection.measuring import RaceSetup
 from polytomy.selection.race import comparison_folds, find_metric, run_race
@@ -39,10 +38,10 @@ def race(
     **options,
 ):
     X, y = blobs
-    parameters = replace(parameters, arguments=FitArguments(weight))
+    parameters = replace(parameters, arguments=FitArguments(weight, {}, weight))
     if final_calibration is not None:
         parameters = replace(parameters, final_calibration=final_calibration, random_state=0)
-    training = TrainingSource.from_labels(parameters, y)
+    training = parameters.of_labels(y)
     return run_race(
         candidates_from(candidates, 4),
         RaceSetup(X, y, estimator, training),

@@ -18,11 +18,11 @@ from polytomy.inputs.rows import refuse_dates
 from polytomy.inputs.seeds import draw_seed
 from polytomy.inputs.sparse import check_sparse
 from polytomy.inputs.training_data import is_plain_array
-from polytomy.learners.any_estimator import weights_of_problem
 from polytomy.learners.batches import Batch
 from polytomy.learners.options import TrainingOptions
 from polytomy.learners.preparation import copy_unfitted, side_labels
 from polytomy.learners.problems import BinaryProblem
+from polytomy.learners.workload import weights_of_problem
 from polytomy.routines.reference.linear import LinearForm
 
 __all__ = ["FittedModels", "LinearObjective", "find_objective", "sample_costs", "sample_weights"]

@@ -1,9 +1,9 @@
-"""Fewer samples for a calibrator if one side has far more than it can use."""
+"""Training linear models of many problems together: models, calibrators, held-out scores."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property, partial
@@ -20,13 +20,10 @@ from polytomy.calibration.calibrators import (
     HeldOut,
     UncalibratedMap,
     fit_calibrators,
-    make_calibrator,
 )
-from polytomy.calibration.folds import check_folds, count_folds
 from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.sparse import is_sparse
-from polytomy.learners.any_estimator import constant_binary, describe_shortcoming
 from polytomy.learners.batches import Batch, BatchFolds
 from polytomy.learners.linear.objectives import (
     FittedModels,
@@ -36,16 +33,15 @@ from polytomy.learners.linear.objectives import (
     sample_weights,
 )
 from polytomy.learners.linear.stacked import SharedRows, fit_stacked_models
-from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.problems import BinaryProblem, ProblemList
-from polytomy.learners.trained import HeldOutScores, Output, TrainedBinary, choose_output
+from polytomy.learners.trained import Output, TrainedBinary, choose_output
+from polytomy.learners.workload import ONE_SIDED, Trained, Workload, describe_shortcoming
 from polytomy.routines.dispatch import routine
 from polytomy.routines.reference.linear import LinearFits, LinearSamples
 from polytomy.routines.threads import one_blas_thread, run_tasks
 
 __all__ = [
     "BatchTrainer",
-    "LinearTraining",
     "TrainedModel",
     "thin_larger_side",
     "train_linear_models",
@@ -104,17 +100,9 @@ _FEWEST_VALUES = 2**12
 
 
 class TrainedModel(NamedTuple):
-    """A trained binary.
+    """What was trained for a binary, and whether the solver reached its tolerance."""
 
-    Attributes
-    ----------
-    binary : TrainedBinary
-    held_out : HeldOutScores, or None without shared folds
-    is_converged : bool, whether the solver reached its tolerance
-    """
-
-    binary: TrainedBinary
-    held_out: HeldOutScores | None
+    trained: Trained
     is_converged: bool = True
 
 
@@ -124,40 +112,27 @@ class BatchTrainer:
     Parameters
     ----------
     objective : LinearObjective
-    X : the training data as passed by the user, for splitters that use it
+    work : Workload
     numbers : the training data as a float64 or float32 array, or as a CSR matrix
-    options : TrainingOptions
     n_binaries : number of problems in all batches
     """
 
     def __init__(
-        self,
-        objective: LinearObjective,
-        X: Any,
-        numbers: Any,
-        options: TrainingOptions,
-        n_binaries: int,
+        self, objective: LinearObjective, work: Workload, numbers: Any, n_binaries: int
     ) -> None:
-        self._objective, self._X, self._numbers = objective, X, numbers
-        self._options = options
+        self._objective, self._work, self._numbers = objective, work, numbers
+        self._options, self._folds = work.options, work.folds
         self._most_values = max(_FEWEST_VALUES, _MOST_VALUES // max(1, n_binaries))
-        calibration = options.calibration
+        calibration = work.options.calibration
         is_automatic = isinstance(calibration, str) and calibration == "auto"
         self._uses_own = calibration is None or (is_automatic and objective.is_logistic)
-        given = options.arguments.sample_weight
-        self._weight = None if given is None else check_weights(given, count_rows(X))
-
-    @property
-    def makes_folds(self) -> bool:
-        """Whether fold models are trained."""
-        return self._options.folds is not None or not self._uses_own
+        given = work.options.arguments.sample_weight
+        self._weight = None if given is None else check_weights(given, count_rows(work.X))
 
     def train(
         self,
         batch: Sequence[int],
-        problems: ProblemList,
         makers: Sequence[FittedModels],
-        seeds: Sequence[int | None],
         *,
         is_stacked: bool,
     ) -> list[TrainedModel]:
@@ -166,12 +141,12 @@ class BatchTrainer:
         Parameters
         ----------
         batch : numbers of problems
-        problems : ProblemList
-        makers, seeds : one for each problem of the batch
+        makers : one for each problem of the batch
         is_stacked : whether all problems have the same rows
         """
         started = perf_counter()
-        own = [self._kept(problems[k]) for k in batch]
+        own = [self._kept(self._work.problems[k]) for k in batch]
+        seeds = [self._work.seeds[k] for k in batch]
         has_sides = [problem.smaller_side > 0 for problem in own]
         to_train = [i for i, has_both in enumerate(has_sides) if has_both]
         trained: dict[int, TrainedModel] = {}
@@ -184,21 +159,17 @@ class BatchTrainer:
             )
             seconds = (perf_counter() - started) / len(to_train)
             for i, each in zip(to_train, found, strict=True):
-                binary = replace(each.binary, seconds=seconds)
-                trained[i] = each._replace(binary=binary)
-        return [trained.get(i) or self._constant(problem) for i, problem in enumerate(own)]
+                binary = replace(each.trained.binary, seconds=seconds)
+                trained[i] = each._replace(trained=each.trained._replace(binary=binary))
+        return [
+            trained.get(i) or TrainedModel(self._work.constant(problem))
+            for i, problem in enumerate(own)
+        ]
 
     def _kept(self, problem: BinaryProblem) -> BinaryProblem:
         if self._weight is None or (is_kept := self._weight[problem.rows] > 0).all():
             return problem
         return problem.keep(is_kept)
-
-    def _constant(self, problem: BinaryProblem) -> TrainedModel:
-        binary, folds = constant_binary(problem), self._options.folds
-        if folds is None:
-            return TrainedModel(binary, None)
-        scores = np.full(len(folds.scored), binary.constant, dtype=np.float32)
-        return TrainedModel(binary, HeldOutScores(scores))
 
     def _train(
         self,
@@ -210,25 +181,23 @@ class BatchTrainer:
         """Return the trained binaries of problems that have samples on both sides."""
         options, objective = self._options, self._objective
         batch = Batch.of(problems)
-        own_options = replace(options, calibration=None) if self._uses_own else options
-        folds = BatchFolds.of(batch, self._X, own_options, seeds[0])
-        weight = sample_weights(problems, options, count_rows(self._X))
+        folds = BatchFolds.of(batch, self._folds)
+        weight = sample_weights(problems, options, count_rows(self._work.X))
         fits = (self._fit_stack if is_stacked else self._fit_each)(batch, folds, weight)
         to_calibrate = self._select_held_out(batch, folds, fits.values, weight, seeds)
         calibrators = fit_calibrators(options.calibration, to_calibrate, seeds)
-        reasons = [""] * len(problems) if self._uses_own else folds.reasons
         binaries = []
         for i, problem in enumerate(problems):
             coefficients, n_steps = fits.coefficients[i, 0], int(fits.n_steps[i])
             model = makers[i].make(coefficients, objective.bias, n_steps, seeds[i])
+            is_failed = not self._uses_own and to_calibrate[i] is None
             binaries.append(
-                self._as_binary(problem.name, model, makers[i].sides, calibrators[i], reasons[i])
+                self._as_binary(problem.name, model, makers[i].sides, calibrators[i], is_failed)
             )
         scores = self._score_held_out(batch, folds, fits.coefficients, binaries)
         return [
             TrainedModel(
-                binary,
-                None if scores is None else HeldOutScores(scores[:, i]),
+                Trained(binary, None if scores is None else scores[:, i]),
                 bool(fits.is_converged[i]),
             )
             for i, binary in enumerate(binaries)
@@ -252,7 +221,7 @@ class BatchTrainer:
         """Fit the models of problems with the same rows together."""
         objective, n_samples = self._objective, int(batch.sizes[0])
         is_positive = batch.is_positive.reshape(-1, n_samples)
-        is_trained, shared = _trained_folds(folds, batch), self._options.folds
+        is_trained, shared = _trained_folds(folds, batch), self._folds
         is_kept = folds.is_kept
         is_once = shared is not None and shared.is_only_part
         if is_once:  # only models without the permanently held-out part are trained
@@ -319,21 +288,19 @@ class BatchTrainer:
         """Return the data that each problem's calibrator learns from, or None."""
         if self._uses_own:
             return [None] * len(batch.sizes)
-        samples = folds.samples
-        if not (np.diff(samples) > 0).all():  # a problem's own folds may hold a sample out twice
-            samples = np.unique(samples)
+        samples, has_both = folds.samples, folds.hold_out_both_sides(batch)
         ends = np.searchsorted(samples, batch.starts)
         calibration = self._options.calibration
         is_sigmoid = isinstance(calibration, str) and calibration in ("auto", "sigmoid")
         found: list[HeldOut | None] = []
-        for i, reason in enumerate(folds.reasons):
+        for i in range(len(batch.sizes)):
             chosen = samples[ends[i] : ends[i + 1]]
-            if reason or not len(chosen):
+            if not has_both[i]:
                 found.append(None)
                 continue
             own_weight = None if weight is None else weight[chosen]
-            if self._options.folds is not None:
-                own_weight = self._options.folds.weigh(own_weight, batch.rows[chosen])
+            if self._folds is not None:
+                own_weight = self._folds.weigh(own_weight, batch.rows[chosen])
             held_out = HeldOut(values[chosen], batch.is_positive[chosen], own_weight)
             if is_sigmoid:
                 held_out = thin_larger_side(held_out, self._most_values, seeds[i])
@@ -346,20 +313,20 @@ class BatchTrainer:
         model: Any,
         sides: tuple[int, int],
         calibrator: Calibrator | None,
-        reason: str,
+        is_failed: bool,
     ) -> TrainedBinary:
         output = choose_output(model, None if calibrator is None else self._options.calibration)
         if calibrator is None and output is Output.MARGIN:
             calibrator = UncalibratedMap()
         binary = TrainedBinary(name, output, model, calibrator, classes=sides)
-        if reason:
-            return replace(binary, shortcoming=describe_shortcoming(binary, reason))
+        if is_failed:
+            return replace(binary, shortcoming=describe_shortcoming(binary, ONE_SIDED))
         return binary
 
     @cached_property
     def _scored_parts(self) -> list[tuple[NDArray[np.intp], Any]]:
         """For each shared fold, the scored samples that it holds out, and their rows."""
-        folds = self._options.folds
+        folds = self._folds
         assert folds is not None
         fold_of = folds.fold_of[folds.scored]
         parts = [np.flatnonzero(fold_of == fold) for fold in range(folds.n_folds)]
@@ -373,7 +340,7 @@ class BatchTrainer:
         binaries: Sequence[TrainedBinary],
     ) -> NDArray[np.float32] | None:
         """Return the scores that the fold models give to all scored rows."""
-        shared = self._options.folds
+        shared = self._folds
         if shared is None:
             return None
         scores = np.empty((len(shared.scored), len(binaries)), dtype=np.float32, order="F")
@@ -428,121 +395,71 @@ _BATCH_COEFFICIENTS = 2**24
 _ENTRIES_PER_THREAD = 10**6
 
 
-class LinearTraining(NamedTuple):
-    """The result of joint training.
-
-    Attributes
-    ----------
-    binaries : list of TrainedBinary; None for those that must be trained in another way
-    held_out : list with HeldOutScores or None for each binary
-    notes : sentences that say how many binaries were trained in which way
-    """
-
-    binaries: list[TrainedBinary | None]
-    held_out: list[HeldOutScores | None]
-    notes: list[str]
-
-
-def train_linear_models(
-    estimators: Sequence[Any],
-    X: Any,
-    problems: ProblemList,
-    options: TrainingOptions | None = None,
-    *,
-    seeds: Sequence[int | None] | None = None,
-    listener: TrainingListener | None = None,
-) -> LinearTraining:
+def train_linear_models(work: Workload) -> list[Trained | None]:
     """Train all plain LogisticRegression and LinearSVC binaries with one solver.
 
-    Each result is equal to that of `train_binary`, but training is faster. Problems with the same
-    rows, as in one-vs-rest, are solved together with matrix products; others are solved without
-    copying their rows. Fold models for calibration are warm-started from the solution for all
-    samples. The solver minimises the same objectives as scikit-learn, at least as accurately.
-
-    Parameters
-    ----------
-    estimators : sequence of n_problems estimators
-        Estimators that `find_objective` does not support are left to be trained in another way.
-    X : array, sparse matrix or frame of shape (n_rows, n_features)
-    problems : ProblemList
-    options : TrainingOptions, optional
-    seeds : sequence of n_problems ints, optional
-    listener : TrainingListener, optional
-
-    Examples
-    --------
-    >>> from sklearn.svm import LinearSVC
-    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> rows_of_class = [np.array([k]) for k in range(4)]
-    >>> problems = ProblemList(rows_of_class, ["a", "b"], [[0], [0, 1]], [[1, 2, 3], [2, 3]])
-    >>> options = TrainingOptions(calibration=None)
-    >>> training = train_linear_models([LinearSVC()] * 2, X, problems, options)
-    >>> np.sign(training.binaries[1].decisions(X))
-    array([-1., -1.,  1.,  1.])
+    Each result is equal to that of `train_estimator`, but training is faster. Problems with the
+    same rows, as in one-vs-rest, are solved together with matrix products; others are solved
+    without copying their rows. Fold models are warm-started from the solution for all samples. The
+    solver minimises the same objectives as scikit-learn, at least as accurately. Estimators that
+    `find_objective` does not support are left to other learners.
     """
-    options = TrainingOptions() if options is None else options
-    listener = TrainingListener() if listener is None else listener
-    make_calibrator(options.calibration)
-    check_folds(options.cv)
-    seeds = [None] * len(problems) if seeds is None else seeds
-    objectives = _find_objectives(estimators)
-    if options.folds is not None and options.folds.is_only_part:
+    options, folds, problems = work.options, work.folds, work.problems
+    trained: list[Trained | None] = [None] * len(work.dichotomies)
+    estimators = {k: work.dichotomies[k].estimator for k in work.shareable}
+    objectives = _find_objectives(estimators.values())
+    if folds is not None and folds.is_only_part:
         # scikit-learn trains a logistic regression once per problem, without the permanently
         # held-out part and without copying the rows.
         objectives = {
             key: each
             for key, each in objectives.items()
-            if not each.is_logistic or _is_wide_stack(problems, X)
+            if not each.is_logistic or _is_wide_stack(problems, work.X)
         }
-    training = LinearTraining([None] * len(problems), [None] * len(problems), [])
-    makers = _prepare_models(estimators, objectives, X)
+    makers = _prepare_models(estimators.values(), objectives, work.X)
     groups: dict[LinearObjective, list[int]] = {}
-    for k, estimator in enumerate(estimators):
+    for k, estimator in estimators.items():
         if id(estimator) in makers:
             groups.setdefault(objectives[id(estimator)], []).append(k)
     if not groups:
-        return training
+        return trained
     numbers = next(iter(makers.values())).numbers
     n_threads = _count_threads(options.n_jobs, numbers, problems)
     stopped: list[str] = []
     # Problems run in threads; BLAS threads would wait for each other on a busy machine.
     with one_blas_thread():
         for objective, members in groups.items():
-            trainer = BatchTrainer(objective, X, numbers, options, len(members))
-            # Problems without shared folds each have different folds. With the squared hinge loss,
-            # the routine for single problems is faster, because it uses few of the samples.
-            shares_folds = options.folds is not None or not trainer.makes_folds
-            can_stack = objective.is_logistic and shares_folds
-            n_models = 1 + _count_folds(options, trainer.makes_folds)
+            trainer = BatchTrainer(objective, work, numbers, len(members))
+            n_models = 1 + (0 if folds is None else folds.n_folds)
             most = max(1, _BATCH_COEFFICIENTS // (n_models * (1 + numbers.shape[1])))
-            stack_size = min(most, _choose_stack_size(numbers)) if can_stack else 0
-            tasks = list(_divide(members, problems, stack_size, most if shares_folds else 1))
+            # With the squared hinge loss, the routine for single problems is faster, because it
+            # uses few of the samples.
+            stack_size = min(most, _choose_stack_size(numbers)) if objective.is_logistic else 0
+            tasks = list(_divide(members, problems, stack_size, most))
             attempts: list[Callable[[], list[TrainedModel]]] = [
                 partial(
                     trainer.train,
                     batch,
-                    problems,
                     [makers[id(estimators[k])] for k in batch],
-                    [seeds[k] for k in batch],
                     is_stacked=is_stacked,
                 )
                 for batch, is_stacked in tasks
             ]
             with closing(run_tasks(attempts, n_threads)) as results:
-                for (batch, _), trained in zip(tasks, results, strict=True):
-                    for k, model in zip(batch, trained, strict=True):
-                        training.binaries[k], training.held_out[k] = model.binary, model.held_out
+                for (batch, _), found in zip(tasks, results, strict=True):
+                    for k, model in zip(batch, found, strict=True):
+                        trained[k] = model.trained
                         if not model.is_converged:
-                            stopped.append(model.binary.name)
-                        listener.trained(model.binary.name)
+                            stopped.append(model.trained.binary.name)
+                        work.listener.trained(model.trained.binary.name)
             together = f"{len(members)} binaries are trained together by the linear solver."
             alone = "1 binary is trained by the linear solver."
-            training.notes.append(alone if len(members) == 1 else together)
+            work.listener.note(alone if len(members) == 1 else together)
     _warn_of_early_stops(stopped)
-    return training
+    return trained
 
 
-def _find_objectives(estimators: Sequence[Any]) -> dict[int, LinearObjective]:
+def _find_objectives(estimators: Iterable[Any]) -> dict[int, LinearObjective]:
     """Return the objective of each supported estimator, by its id."""
     found: dict[int, LinearObjective] = {}
     for estimator in {id(each): each for each in estimators}.values():
@@ -561,7 +478,7 @@ def _is_wide_stack(problems: ProblemList, X: Any) -> bool:
 
 
 def _prepare_models(
-    estimators: Sequence[Any], objectives: Mapping[int, LinearObjective], X: Any
+    estimators: Iterable[Any], objectives: Mapping[int, LinearObjective], X: Any
 ) -> dict[int, FittedModels]:
     """Return the FittedModels of each supported estimator, by its id."""
     makers: dict[int, FittedModels] = {}
@@ -611,12 +528,6 @@ def _divide(
         n_samples += int(problems.sizes[k])
     if batch:
         yield batch, False
-
-
-def _count_folds(options: TrainingOptions, makes_folds: bool) -> int:
-    if options.folds is not None:
-        return options.folds.n_folds
-    return count_folds(options.cv, 10) if makes_folds else 0
 
 
 def _count_threads(n_jobs: int | None, numbers: Any, problems: ProblemList) -> int:

@@ -7,7 +7,6 @@ thousand rows of some of the problems, and extrapolated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -17,9 +16,8 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from polytomy.inputs.rows import take_rows
-from polytomy.learners.any_estimator import train_binary
-from polytomy.learners.options import TrainingOptions
-from polytomy.learners.problems import BinaryProblem, ProblemList
+from polytomy.learners.options import TrainingListener
+from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.svm.matrix import (
     UnsuitableError,
     as_numbers,
@@ -30,7 +28,8 @@ from polytomy.learners.svm.matrix import (
     measure,
     size_in_words,
 )
-from polytomy.learners.svm.training import train_on_shared_kernel
+from polytomy.learners.svm.training import GroupTrainer, find_svcs
+from polytomy.learners.workload import Workload
 
 __all__ = ["TrainingEstimate", "estimate_training"]
 
@@ -91,22 +90,15 @@ class TrainingEstimate(NamedTuple):
         return text + _ALTERNATIVES if not self.is_in_budget or self.seconds > _LONG else text
 
 
-def estimate_training(
-    estimators: Sequence[Any],
-    X: Any,
-    problems: Sequence[BinaryProblem] | ProblemList,
-    options: TrainingOptions,
-) -> TrainingEstimate | None:
-    """Estimate the time and memory for training SVCs.
+def estimate_training(work: Workload) -> TrainingEstimate | None:
+    """Estimate the time and memory for training the SVCs of a workload.
 
     Return None if it takes only seconds, or if there are no SVCs.
-
-    Parameters
-    ----------
-    estimators, X, problems, options : see `train_on_shared_kernel`
     """
+    X, options = work.X, work.options
+    estimators = find_svcs(work)
     groups, _ = group_by_matrix(estimators)
-    every = {k: problems[k] for group in groups for k in group}
+    every = {k: work.problems[k] for group in groups for k in group}
     chosen = [k for k, problem in every.items() if problem.has_both_sides]
     sizes = np.array([every[k].n_samples for k in chosen], dtype=np.float64)
     if not len(sizes) or float(sizes @ sizes) < _WORTH_ESTIMATING:
@@ -118,7 +110,7 @@ def estimate_training(
     own = [every[k] for k in chosen]
     svcs = [estimators[k] for k in chosen]
     budget = check_budget(options.memory_budget)
-    n_runs = 1 + (5 if options.folds is None else options.folds.n_folds)
+    n_runs = 1 + (0 if work.folds is None else work.folds.n_folds)
     has_common_kernel = find_common_kernel(svcs, numbers) is not None
     whole = measure(numbers, own, n_runs, holds_kernel_values=has_common_kernel)
     is_apart = is_better_apart(own, whole.n_rows) or whole.with_one_thread > budget
@@ -128,13 +120,13 @@ def estimate_training(
         need = measure(
             numbers, [largest], n_runs, holds_kernel_values=has_common_kernel
         ).with_one_thread
-    timer = _Timer(X, options, budget, whole.n_rows)
+    timer = _Timer(work, budget, whole.n_rows)
     kernel_pairs = float(sizes @ sizes) if is_apart else float(whole.n_rows) ** 2
     of_pair = timer.seconds_of_pair(svcs[0], largest)
     curves = [timer.fit(svcs[k], own[k], of_pair) for k in _choose_problems(sizes)]
     logarithms = [curve.log_factor + curve.power * np.log(sizes) for curve in curves]
     seconds = of_pair * kernel_pairs + float(np.exp(np.mean(logarithms, axis=0)).sum())
-    if options.folds is not None and is_apart:
+    if work.folds is not None and is_apart:
         # Rows outside a problem are also scored, with the support vectors of all machines.
         seconds += of_pair * float(whole.n_rows) ** 2
     n_threads = min(int(effective_n_jobs(options.n_jobs)), len(own))
@@ -167,9 +159,8 @@ class _Curve(NamedTuple):
 class _Timer:
     """Times the training of samples of a problem."""
 
-    def __init__(self, X: Any, options: TrainingOptions, budget: float, n_rows: int) -> None:
-        self._X, self._budget, self._n_rows = X, budget, n_rows
-        self._options = replace(options, folds=None, n_jobs=1)
+    def __init__(self, work: Workload, budget: float, n_rows: int) -> None:
+        self._work, self._budget, self._n_rows = work, budget, n_rows
         self._generator = np.random.default_rng(0)
 
     def fit(self, svc: Any, problem: BinaryProblem, of_pair: float) -> _Curve:
@@ -193,11 +184,11 @@ class _Timer:
     def _time(self, svc: Any, part: BinaryProblem) -> float:
         # Scale the budget, so that decisions about memory are the same as for all rows.
         share = (part.n_samples / self._n_rows) ** 2
-        options = replace(self._options, memory_budget=max(self._budget * share, 2.0**26))
+        budget = max(self._budget * share, 2.0**26)
+        options = replace(self._work.options, n_jobs=1)
         started = perf_counter()
-        training = train_on_shared_kernel([svc], self._X, [part], options)
-        if training.binaries[0] is None:
-            train_binary(svc, self._X, part, options, warn=False)
+        work = replace(self._work, options=options, listener=TrainingListener())
+        GroupTrainer(work, budget).train([(svc, part)])
         return perf_counter() - started
 
     def seconds_of_pair(self, svc: Any, problem: BinaryProblem) -> float:
@@ -205,7 +196,7 @@ class _Timer:
         from sklearn.metrics.pairwise import pairwise_kernels
 
         part = self._sample(problem, _KERNEL_ROWS)
-        rows = as_numbers(take_rows(self._X, part.rows))
+        rows = as_numbers(take_rows(self._work.X, part.rows))
         kernel = svc.kernel if svc.kernel in ("rbf", "linear") else "linear"
         started = perf_counter()
         pairwise_kernels(rows, metric=kernel)

@@ -21,7 +21,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from polytomy.inputs.rows import take_rows
-from polytomy.learners.any_estimator import constant_binary, weights_of_problem
 from polytomy.learners.options import TrainingOptions
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.svm.kernels import KernelFunction, squared_lengths
@@ -42,6 +41,7 @@ from polytomy.learners.svm.matrix import (
     train_machines,
 )
 from polytomy.learners.svm.worker import coefficient_bounds
+from polytomy.learners.workload import constant_binary, weights_of_problem
 from polytomy.routines.reference.kernel_rows import KERNEL_VALUES
 from polytomy.routines.reference.smo import FROM_PREVIOUS_RUN, FROM_ZERO
 from polytomy.routines.threads import one_blas_thread, run_tasks

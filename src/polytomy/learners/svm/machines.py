@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ __all__ = [
     "Pool",
     "VectorPool",
     "kernel_of",
+    "merge_vectors",
     "pool_by_bytes",
     "pool_by_index",
     "share_vectors",
@@ -228,7 +229,7 @@ class Machine(NamedTuple):
 
 
 class FoldMachines(NamedTuple):
-    """The machines of one problem, each trained without one of the shared folds.
+    """The machines of one problem, each trained without one of the folds.
 
     Attributes
     ----------
@@ -251,32 +252,30 @@ class FoldMachines(NamedTuple):
 
 
 class MachineData(NamedTuple):
-    """A trained machine, its calibration data, and the machines of shared folds.
+    """A trained machine, its calibration data, and the machines of the folds.
 
     Attributes
     ----------
     machine : Machine
     to_calibrate : HeldOut, the data that a calibrator learns from, or None for no calibrator
-    reason : why there is no calibrator, as a clause; empty if none was requested
     n_stopped : number of machines that stopped before reaching the tolerance
     seconds : training time
-    held_out : array of shape (n_scored,), the score of each row in ``SharedFolds.scored`` by the
-        machine of its fold, NaN for rows outside the problem; None without shared folds
-    fold_machines : FoldMachines, or None without shared folds
+    scores : array of shape (n_scored,), the score of each row in ``Folds.scored`` by the machine of
+        its fold, NaN for rows outside the problem; None without folds
+    fold_machines : FoldMachines, or None if they are not needed
     """
 
     machine: Machine
     to_calibrate: HeldOut | None
-    reason: str
     n_stopped: int
     seconds: float
-    held_out: _Floats | None = None
+    scores: _Floats | None = None
     fold_machines: FoldMachines | None = None
 
     @property
     def lacks_scores(self) -> bool:
         """Whether rows outside the problem still have to be scored."""
-        return self.held_out is not None and bool(np.isnan(self.held_out).any())
+        return self.scores is not None and bool(np.isnan(self.scores).any())
 
 
 # -- The union of the support vectors of many machines: each vector once --
@@ -351,29 +350,42 @@ def kernel_of(machine: Any) -> KernelFunction | None:
 
 
 def share_vectors(machines: Sequence[KernelMachine]) -> list[KernelMachine]:
-    """Return the same machines with as few vectors as possible, each in one pool only once.
+    """Return the same machines with only the vectors in their pools that they use.
 
-    Machines with a common pool keep a common one. Others share one with all machines of as many
-    features.
+    Machines with a common pool still have a common one.
     """
-    groups: dict[Any, list[int]] = {}
+    return _pool_groups(
+        machines,
+        lambda machine: id(machine.pool),
+        lambda own: pool_by_index(own[0].pool.vectors, [each.support_ for each in own]),
+    )
+
+
+def merge_vectors(machines: Sequence[KernelMachine]) -> list[KernelMachine]:
+    """Return the same machines with one pool for all that have as many features."""
+    return _pool_groups(
+        machines,
+        lambda machine: (issparse(machine.pool.vectors), machine.n_features_in_),
+        lambda own: pool_by_bytes([each.support_vectors_ for each in own]),
+    )
+
+
+def _pool_groups(
+    machines: Sequence[KernelMachine],
+    key: Callable[[KernelMachine], Hashable],
+    make_pool: Callable[[list[KernelMachine]], Pool],
+) -> list[KernelMachine]:
+    """Return the same machines, those of one key with a new pool."""
+    groups: dict[Hashable, list[int]] = {}
     for number, machine in enumerate(machines):
-        groups.setdefault(id(machine.pool), []).append(number)
-    alone: dict[Any, list[int]] = {}
-    for key in [key for key, numbers in groups.items() if len(numbers) == 1]:
-        vectors = machines[groups[key][0]].pool.vectors
-        alone.setdefault((issparse(vectors), vectors.shape[1]), []).extend(groups.pop(key))
-    shared = list(machines)
-    for numbers in [*groups.values(), *alone.values()]:
-        own = [machines[number] for number in numbers]
-        if len({id(machine.pool) for machine in own}) == 1:
-            pool = pool_by_index(own[0].pool.vectors, [machine.support_ for machine in own])
-        else:
-            pool = pool_by_bytes([machine.support_vectors_ for machine in own])
-        stored = VectorPool(pool.vectors[pool.rows])
-        for number, machine, places in zip(numbers, own, pool.places, strict=True):
-            shared[number] = replace(machine, pool=stored, support_=places)
-    return shared
+        groups.setdefault(key(machine), []).append(number)
+    pooled = list(machines)
+    for numbers in groups.values():
+        pool = make_pool([machines[number] for number in numbers])
+        vectors = VectorPool(pool.vectors[pool.rows])
+        for number, places in zip(numbers, pool.places, strict=True):
+            pooled[number] = replace(machines[number], pool=vectors, support_=places)
+    return pooled
 
 
 def _dense_keys(matrix: NDArray[np.float64]) -> list[bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -31,8 +31,8 @@ __all__ = [
     "CACHE_BYTES",
     "MEMORY_BUDGET",
     "Matrix",
+    "MatrixLayout",
     "MatrixOnDemand",
-    "MatrixPlan",
     "MatrixRows",
     "Size",
     "TooLargeError",
@@ -56,8 +56,8 @@ __all__ = [
     "has_gamma_of_data",
     "is_better_apart",
     "kernel_of",
+    "lay_out_matrix",
     "measure",
-    "plan_matrix",
     "size_in_words",
     "train_machines",
 ]
@@ -611,8 +611,8 @@ class TooLargeError(UnsuitableError):
     """A matrix does not fit in the memory budget; the message is the reason, as a clause."""
 
 
-class MatrixPlan(NamedTuple):
-    """The plan of a matrix for some problems.
+class MatrixLayout(NamedTuple):
+    """What a matrix for some problems consists of.
 
     Attributes
     ----------
@@ -718,20 +718,20 @@ def is_better_apart(problems: Sequence[BinaryProblem], n_rows: int) -> bool:
     return is_small and sum(size**2 for size in sizes) <= _MOST_PAIRS * n_rows**2
 
 
-def group_by_matrix(estimators: Sequence[Any]) -> tuple[list[list[int]], Counter[str]]:
-    """Return groups of estimators that can use one matrix, and why the others cannot.
+def group_by_matrix(svcs: Mapping[int, SVC]) -> tuple[list[list[int]], Counter[str]]:
+    """Return groups of SVCs that can use one matrix, and why the others cannot.
 
     All rbf kernels use distances; all other kernels use inner products.
 
     Returns
     -------
-    groups : positions of the estimators of each group
-    reasons : number of estimators that cannot use a matrix, by reason
+    groups : numbers of the SVCs of each group
+    reasons : how many SVCs cannot use a matrix, by reason
     """
     groups: dict[bool, list[int]] = {}
     reasons: Counter[str] = Counter()
     reason_of: dict[int, str] = {}
-    for k, estimator in enumerate(estimators):
+    for k, estimator in svcs.items():
         if id(estimator) not in reason_of:
             reason_of[id(estimator)] = ""
             try:
@@ -761,8 +761,10 @@ def find_common_kernel(svcs: Sequence[Any], numbers: Any) -> KernelFunction | No
     return kernels.pop() if len(kernels) == 1 else None
 
 
-def plan_matrix(numbers: Any, svcs: Sequence[Any], problems: Sequence[BinaryProblem]) -> MatrixPlan:
-    """Return the plan of a matrix for the problems of one group, or raise an UnsuitableError.
+def lay_out_matrix(
+    numbers: Any, svcs: Sequence[Any], problems: Sequence[BinaryProblem]
+) -> MatrixLayout:
+    """Return the layout of a matrix for the problems of a group, or raise an UnsuitableError.
 
     Parameters
     ----------
@@ -776,7 +778,7 @@ def plan_matrix(numbers: Any, svcs: Sequence[Any], problems: Sequence[BinaryProb
     check_range(common_kernel or KernelFunction("linear"), float(squared_lengths(in_order).max()))
     place = np.full(numbers.shape[0], -1)
     place[order] = np.arange(len(order))
-    return MatrixPlan(in_order, svcs[0].kernel, common_kernel, place)
+    return MatrixLayout(in_order, svcs[0].kernel, common_kernel, place)
 
 
 def _order_rows(problems: Sequence[BinaryProblem], n_rows: int) -> NDArray[np.intp]:

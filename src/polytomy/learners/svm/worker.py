@@ -1,4 +1,4 @@
-"""Upper bounds of the coefficients of support vectors."""
+"""Training problems on a shared matrix: their machines, and the machines of their folds."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from sklearn.svm import SVC
 from sklearn.utils.class_weight import compute_class_weight
 
 from polytomy.calibration.calibrators import HeldOut
-from polytomy.calibration.folds import SharedFolds
-from polytomy.learners.any_estimator import weights_of_problem
+from polytomy.calibration.folds import Folds
 from polytomy.learners.batches import Batch, BatchFolds
 from polytomy.learners.options import TrainingOptions
 from polytomy.learners.preparation import side_labels
@@ -26,13 +25,13 @@ from polytomy.learners.svm.machines import FoldMachines, Machine, MachineData
 from polytomy.learners.svm.matrix import (
     CACHE_BYTES,
     Matrix,
-    UnsuitableError,
     check_range,
     diagonal_of,
     entry_form,
     kernel_of,
     train_machines,
 )
+from polytomy.learners.workload import weights_of_problem
 from polytomy.routines.reference.smo import FEW_SAMPLES, FROM_FIRST_RUN, FROM_ZERO
 
 __all__ = ["Task", "Worker", "coefficient_bounds", "score_outside"]
@@ -89,14 +88,11 @@ def coefficient_bounds(
     return bounds if weight is None else bounds * weight
 
 
-# -- Scores that fold machines give to rows outside their problem --
-
-
 def score_outside(
     trained: Sequence[MachineData],
     matrix: Matrix,
     place: NDArray[np.intp],
-    folds: SharedFolds,
+    folds: Folds,
 ) -> list[MachineData]:
     """Return the same machines with the scores of all rows, where the matrix has the values.
 
@@ -107,10 +103,10 @@ def score_outside(
     trained : machines that were trained on the matrix
     matrix : Matrix
     place : array of shape (n_rows,), the row of the matrix for each row of the data, or −1
-    folds : SharedFolds
+    folds : Folds
     """
     rows = place[folds.scored]
-    scores = np.array([data.held_out for data in trained], dtype=np.float64).T
+    scores = np.array([data.scores for data in trained], dtype=np.float64).T
     if np.isnan(scores).any():
         if rows.min() < 0:
             return list(trained)
@@ -120,7 +116,7 @@ def score_outside(
             return list(trained)
         scores = np.where(np.isnan(scores), found, scores)
     return [
-        data._replace(held_out=own, fold_machines=None)
+        data._replace(scores=own, fold_machines=None)
         for data, own in zip(trained, scores.T, strict=True)
     ]
 
@@ -149,11 +145,8 @@ def _score(
     return scores
 
 
-# -- Training problems on the shared matrix: their machines and fold machines --
-
-
-Task = tuple[SVC, BinaryProblem, int | None]
-"""An SVC, the problem to train it on, and a seed."""
+Task = tuple[SVC, BinaryProblem]
+"""An SVC, and the problem to train it on."""
 
 
 class _Trained(NamedTuple):
@@ -178,72 +171,64 @@ class Worker:
 
     Attributes
     ----------
-    X : the training data as passed by the user, for splitters that use it
     matrix : Matrix
     place : array of shape (n_rows,)
         The row of the matrix for each row of the data, or −1 if it is not in the matrix.
     numbers : the training data as an array or CSR matrix
     options : TrainingOptions
-    most_runs : one more than the number of folds that fit in memory
+    folds : Folds, optional
     """
 
-    X: Any
     matrix: Matrix
     place: NDArray[np.intp]
     numbers: Any
     options: TrainingOptions
-    most_runs: int
+    folds: Folds | None
     _local: threading.local = field(default_factory=threading.local)
 
     def train(self, tasks: Sequence[Task]) -> list[MachineData]:
         """Train the machines of a batch of problems, each with samples on both sides.
 
-        A batch of several problems requires shared folds and a common kernel. Raise an
-        UnsuitableError if the problems have to be trained in another way.
+        A batch of several problems requires a common kernel. Raise an UnsuitableError if the
+        problems have to be trained in another way.
 
         Parameters
         ----------
-        tasks : SVC, problem and seed of each machine
+        tasks : SVC and problem of each machine
         """
         started = perf_counter()
-        svcs, problems, seeds = zip(*tasks, strict=True)
+        svcs, problems = zip(*tasks, strict=True)
         batch = Batch.of(problems)
         weight = self._weight_of(problems)
-        folds = BatchFolds.of(batch, self.X, self.options, seeds[0])
-        n_machines = len(folds.is_kept)
-        if n_machines > self.most_runs:
-            raise UnsuitableError(f"cv makes {n_machines - 1} folds, more than were expected")
+        folds = BatchFolds.of(batch, self.folds)
         kernel = self.matrix.common_kernel
         if kernel is None:
             kernel = kernel_of(svcs[0], self.numbers)
             check_range(kernel, float(self.matrix.squares.max()))
         bounds = coefficient_bounds(svcs, batch.starts, batch.is_positive, folds.is_kept, weight)
         trained = self._train(svcs, batch, folds, kernel, bounds)
-        scores = trained.values[folds.machine_of(batch), folds.samples]
-        ends = np.searchsorted(folds.samples, batch.starts)
-        if len(tasks) == 1:
-            ends = np.array([0, len(folds.samples)])  # in any order, possibly repeated
-        held_out, machines = self._of_folds(batch, folds, kernel, trained, scores)
+        values = trained.values[folds.model_of(batch), folds.samples]
+        scores, machines = self._of_folds(batch, folds, kernel, trained, values)
         # Taken for all problems at once, and then divided.
         held_weight = None if weight is None else weight[folds.samples]
-        if self.options.folds is not None:
-            held_weight = self.options.folds.weigh(held_weight, batch.rows[folds.samples])
-        to_calibrate = HeldOut(scores, batch.is_positive[folds.samples], held_weight)
+        if self.folds is not None:
+            held_weight = self.folds.weigh(held_weight, batch.rows[folds.samples])
+        held_out = HeldOut(values, batch.is_positive[folds.samples], held_weight)
+        has_both = folds.hold_out_both_sides(batch)
         (support,) = trained.coefficients[0].nonzero()
         rows, coefficients = batch.rows[support], trained.coefficients[0, support]
         of_support = _divide(np.searchsorted(support, batch.starts))
-        of_samples = _divide(ends)
+        of_samples = _divide(np.searchsorted(folds.samples, batch.starts))
         intercepts, n_stopped = trained.intercepts[0].tolist(), trained.n_stopped.tolist()
         seconds = (perf_counter() - started) / len(tasks)
         return [
             MachineData(
                 Machine(kernel, rows[of_support[k]], coefficients[of_support[k]], intercepts[k]),
-                None if folds.reasons[k] else to_calibrate.part(of_samples[k]),
-                folds.reasons[k],
+                held_out.part(of_samples[k]) if has_both[k] else None,
                 n_stopped[k],
                 seconds,
-                None if held_out is None else held_out[:, k],
-                None if held_out is None else machines[k],
+                None if scores is None else scores[:, k],
+                None if scores is None else machines[k],
             )
             for k in range(len(tasks))
         ]
@@ -299,19 +284,19 @@ class Worker:
         folds: BatchFolds,
         kernel: KernelFunction,
         trained: _Trained,
-        scores: _Floats,
+        values: _Floats,
     ) -> tuple[_Floats | None, list[FoldMachines]]:
-        """Return the scores of all scored rows, and the machines of shared folds.
+        """Return the scores of all scored rows, and the machines of the folds.
 
         The scores have shape (n_scored, n_problems), with NaN for rows outside a problem.
         """
-        if self.options.folds is None:
+        if self.folds is None:
             return None, []
         problems = batch.problem_of[folds.samples]
         constants = folds.constants[folds.fold_of, problems]
-        held_out = np.full((len(self.place), len(batch.sizes)), np.nan)
+        scores = np.full((len(self.place), len(batch.sizes)), np.nan)
         is_trained = np.isnan(constants)
-        held_out[batch.rows[folds.samples], problems] = np.where(is_trained, scores, constants)
+        scores[batch.rows[folds.samples], problems] = np.where(is_trained, values, constants)
         is_constant = ~np.isnan(folds.constants)
         # A fold that keeps all samples of a problem has the machine of all samples.
         own = np.where(
@@ -324,7 +309,7 @@ class Worker:
             FoldMachines(kernel, batch.rows[start:end], own[:, start:end], intercepts[:, k])
             for k, (start, end) in enumerate(pairwise(batch.starts.tolist()))
         ]
-        return held_out[self.options.folds.scored], machines
+        return scores[self.folds.scored], machines
 
     def _weight_of(self, problems: Sequence[BinaryProblem]) -> _Floats | None:
         """Return the sample weights of problems, one problem after the other."""

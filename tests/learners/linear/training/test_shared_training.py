@@ -15,13 +15,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 import polytomy as pt
-from polytomy.calibration.folds import SharedFolds
+from polytomy.calibration.folds import Folds
 from polytomy.inputs.rows import group_rows
-from polytomy.learners.any_estimator import train_and_hold_out
-from polytomy.learners.linear.training import train_linear_models
+from polytomy.learners.any_estimator import train_estimator
+from polytomy.learners.linear import training as linear_training
 from polytomy.learners.options import FitArguments, TrainingListener, TrainingOptions
 from polytomy.learners.problems import ProblemList
 from polytomy.learners.trained import Output
+from shared_kernel_cases import Training, folds_of, run_learner
 
 N_CLASSES = 6
 TIGHT: dict[str, Any] = {"tol": 1e-10, "max_iter": 100_000}
@@ -36,6 +37,13 @@ ESTIMATORS = [
     LinearSVC(class_weight={0: 1.0, 1: 3.0}, **TIGHT),
 ]
 NO_FOLDS = TrainingOptions(calibration=None)
+
+
+def train_linear_models(
+    estimators: Any, X: Any, problems: ProblemList, options: Any, folds: Any = None, **given: Any
+) -> Training:
+    learner = linear_training.train_linear_models
+    return run_learner(learner, estimators, X, problems, options, folds, **given)
 
 
 def make_samples(seed: int, n_samples: int = 90) -> tuple[np.ndarray, np.ndarray]:
@@ -138,32 +146,32 @@ def test_binaries_and_held_out_scores_are_nearly_those_of_single_fits(
 ) -> None:
     X, class_indices = make_samples(1, n_samples=200)
     fold_of = np.random.default_rng(0).integers(0, 3, len(X))
-    options = TrainingOptions(calibration=calibration, folds=SharedFolds.from_numbers(fold_of))
+    options, folds = TrainingOptions(calibration=calibration), Folds.from_numbers(fold_of)
     for problems in (one_vs_rest(class_indices), some_pairs(class_indices)):
-        training = train_linear_models([estimator] * len(problems), X, problems, options)
+        training = train_linear_models([estimator] * len(problems), X, problems, options, folds)
         for k, binary in enumerate(training.binaries):
-            expected, held_out = train_and_hold_out(estimator, X, problems[k], options)
+            expected, held_out = train_estimator(estimator, X, problems[k], options, folds=folds)
             assert binary.output is expected.output
             assert type(binary.calibrator) is type(expected.calibrator)
             assert np.abs(binary.decisions(X) - expected.decisions(X)).mean() < 0.02
             assert held_out is not None
-            found = training.held_out[k]
+            found = training.scores[k]
             assert found is not None
-            assert found.scores.dtype == np.float32
-            spread = held_out.scores.std()
-            assert np.abs(found.scores - held_out.scores).mean() < 0.05 * spread
+            assert found.dtype == np.float32
+            assert np.abs(found - held_out).mean() < 0.05 * held_out.std()
 
 
-def test_folds_of_their_own_calibrate_too() -> None:
+def test_folds_without_scores_calibrate_too() -> None:
     X, class_indices = make_samples(2, n_samples=200)
-    options = TrainingOptions(random_state=0)
-    problems = one_vs_rest(class_indices)
+    problems, folds = one_vs_rest(class_indices), folds_of(X)
     training = train_linear_models(
-        [LinearSVC()] * N_CLASSES, X, problems, options, seeds=list(range(N_CLASSES))
+        [LinearSVC()] * N_CLASSES, X, problems, TrainingOptions(), folds, seeds=range(N_CLASSES)
     )
     for k, binary in enumerate(training.binaries):
-        own = options.for_partition(k)
-        expected, _ = train_and_hold_out(LinearSVC(), X, problems[k], own)
+        expected, scores = train_estimator(
+            LinearSVC(), X, problems[k], TrainingOptions(), folds=folds, seed=k
+        )
+        assert len(scores) == len(training.scores[k]) == 0
         assert np.abs(binary.decisions(X) - expected.decisions(X)).mean() < 0.02
         assert binary.estimator.random_state == expected.estimator.random_state
 
@@ -229,9 +237,12 @@ def test_results_do_not_depend_on_the_number_of_threads() -> None:
     fold_of = np.random.default_rng(0).integers(0, 3, len(X))
     found = []
     for n_jobs in (1, 2):
-        options = TrainingOptions(folds=SharedFolds.from_numbers(fold_of), n_jobs=n_jobs)
         training = train_linear_models(
-            [LinearSVC()] * N_CLASSES, X, one_vs_rest(class_indices), options
+            [LinearSVC()] * N_CLASSES,
+            X,
+            one_vs_rest(class_indices),
+            TrainingOptions(n_jobs=n_jobs),
+            Folds.from_numbers(fold_of),
         )
         found.append(np.array([binary.decisions(X) for binary in training.binaries]))
     np.testing.assert_array_equal(*found)

@@ -8,11 +8,13 @@ import pytest
 import scipy.sparse
 from sklearn.svm import SVC
 
+import shared_kernel_cases
 from polytomy.errors import ArgumentError
 from polytomy.learners.svm.matrix import (
     bytes_of_matrix,
     bytes_of_rows,
     bytes_of_thread,
+    check_budget,
     default_memory_budget,
     size_in_words,
 )
@@ -137,16 +139,15 @@ class TestMemory:
 from pathlib import Path
 import numpy as np
 from sklearn.svm import SVC
-from polytomy.learners.options import TrainingOptions
 from polytomy.learners.problems import BinaryProblem
-from polytomy.learners.svm.training import train_on_shared_kernel
+import shared_kernel_cases
+from shared_kernel_cases import train_shared
 
 def train(n, budget=None):
     X = np.random.default_rng(0).normal(size=(n, 20))
     halves = [BinaryProblem(str(k), np.arange(n), X[:, k] > 0) for k in range(3)]
-    options = TrainingOptions(memory_budget=budget, n_jobs=2)
     svcs = [SVC(gamma=gamma) for gamma in {gammas}]
-    training = train_on_shared_kernel(svcs, X, halves, options)
+    training = train_shared(svcs, X, halves, memory_budget=budget, n_jobs=2)
     assert all(training.binaries) or budget is not None
     status = Path("/proc/self/status").read_text()
     return 1024 * int(status.split("VmHWM:")[1].split()[0])
@@ -157,7 +158,11 @@ before = train(300)
 print(before, train(2500), train(3750, {too_little}))
 """
         answer = subprocess.run(
-            [sys.executable, "-c", program], check=True, capture_output=True, text=True
+            [sys.executable, "-c", program],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(Path(shared_kernel_cases.__file__).parent)},
         )
         before, large, refused = map(int, answer.stdout.split())
         X = np.empty((2500, 20))
@@ -174,4 +179,4 @@ print(before, train(2500), train(3750, {too_little}))
             ArgumentError,
             match=r"^memory_budget must be a non-negative number of bytes or None; got ",
         ):
-            train_shared([], np.zeros((1, 1)), [], memory_budget=budget)
+            check_budget(budget)

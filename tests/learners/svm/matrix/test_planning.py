@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC
 
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.svm.kernels import KernelFunction
@@ -16,8 +16,8 @@ from polytomy.learners.svm.matrix import (
     find_common_kernel,
     group_by_matrix,
     is_better_apart,
+    lay_out_matrix,
     measure,
-    plan_matrix,
 )
 from shared_kernel_cases import all_problems, clouds, pair, rest
 
@@ -85,10 +85,11 @@ def test_one_problem_or_problems_of_all_rows_are_not_better_apart():
 
 def test_rbf_kernels_and_others_form_groups_and_the_rest_has_reasons():
     rbf, linear = SVC(), SVC(kernel="linear")
-    estimators = [rbf, linear, LinearSVC(), SVC(kernel="poly"), rbf, SVC(C=-1), LinearSVC()]
-    groups, reasons = group_by_matrix(estimators)
+    wrong = SVC(kernel="precomputed")
+    svcs = [rbf, linear, wrong, SVC(kernel="poly"), rbf, SVC(C=-1), wrong]
+    groups, reasons = group_by_matrix(dict(enumerate(svcs)))
     assert sorted(groups) == [[0, 4], [1, 3]]
-    assert reasons == {"LinearSVC is not an SVC": 2, "its parameters are invalid": 1}
+    assert reasons == {"its kernel is 'precomputed'": 2, "its parameters are invalid": 1}
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def test_a_common_kernel_is_that_of_all_machines(svcs, expected):
 
 class TestPlan:
     def plan(self, svc, problems, X):
-        return plan_matrix(X, [svc] * len(problems), problems)
+        return lay_out_matrix(X, [svc] * len(problems), problems)
 
     def test_each_row_of_the_data_finds_its_place_in_the_matrix(self):
         X, codes = clouds(90)

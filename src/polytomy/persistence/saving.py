@@ -1,0 +1,199 @@
+"""polytomy's own model files: saving, and loading without trusting the file.
+
+A file is a zip archive (`archive.py`) with the members
+
+====================  ==============================================================================
+model.json            the description: a JSON object with the fields below
+float64.npy, …        the numbers of the model, one array for each type that occurs
+others.skops          list of the objects that are not plain, saved with skops; often missing
+====================  ==============================================================================
+
+The description has the fields
+
+====================  ==============================================================================
+format                "polytomy model", and format_version
+versions              the versions of the packages that wrote the file
+metadata              the dict that the user passed to `save`
+members               for each other member its size in bytes and its sha256
+info                  what `read_info` tells about the model (`info.py`)
+model                 the state of the model, packed as `packing.py` describes
+====================  ==============================================================================
+
+Each kind of part gives its state itself, and is made from it again: calibrators in `calibration`,
+binaries and their estimators in `learners`, scores, sets, priors and costs in `model`, bins in
+`regression`, compositions, classifiers and regressors here. Every value is checked where it is
+read, and a wrong one is a ModelFileError. Other exceptions would be bugs in this package.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+
+from polytomy.classifier import PolytomyClassifier
+from polytomy.errors import Argument, ArgumentError, ModelFileError
+from polytomy.learners.estimator_states import share_support_vectors
+from polytomy.learners.preparation import split_pipeline
+from polytomy.model.composition import Composition
+from polytomy.persistence.archive import array_bytes, open_archive, write_archive
+from polytomy.persistence.compositions import allows_probabilities
+from polytomy.persistence.info import describe_model
+from polytomy.persistence.models import check_fitted
+from polytomy.persistence.packing import Packer, Unpacker
+from polytomy.persistence.skops_objects import dump_skops_objects, load_skops_objects
+from polytomy.regression import PolytomyRegressor
+from polytomy.states import is_plain
+
+__all__ = ["load_archive", "save"]
+
+_SKOPS_OBJECTS = "others.skops"
+
+
+def save(
+    classifier: Any,
+    path: str | os.PathLike[str],
+    *,
+    metadata: Mapping[str, Any] | None = None,
+    out_of_fold: bool = False,
+    reservoir: bool = False,
+) -> None:
+    """Save a fitted classifier to one file, which is written completely or not at all.
+
+    Support vector machines, linear models, pipelines of these after scalers, and calibrators are
+    saved as arrays and text, each support vector once. Other estimators are saved with skops.
+    `load` returns a classifier that gives the same answers.
+
+    Parameters
+    ----------
+    classifier : fitted PolytomyClassifier, PolytomyRegressor or DaskPolytomyClassifier, or a
+        pipeline of transformers that ends in one of the first two
+    path : file; by convention its name ends in .polytomy
+    metadata : dict of text and numbers, optional
+        Stored in the file and returned by `read_info`.
+    out_of_fold : bool, default=False
+        Whether to save the out-of-fold scores as well, four bytes for each training sample and
+        binary. With them, ``with_solver`` and ``with_scheme`` of the loaded classifier learn the
+        final calibration again. They also keep ``out_of_fold_proba_``.
+    reservoir : bool, default=False
+        Whether to save the rows that ``partial_fit`` holds out. With them, the loaded classifier
+        continues as the saved one would. Without them, its calibration stays as it is until a
+        hundred new rows are held out. The rows are training data: consider who gets the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from polytomy.persistence import load
+    >>> X, y = load_iris(return_X_y=True)
+    >>> classifier = PolytomyClassifier(random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(classifier, f"{folder}/iris.polytomy")
+    ...     again = load(f"{folder}/iris.polytomy")
+    >>> again.predict_proba(X[[0, 77, 133]]).round(2)
+    array([[1.  , 0.  , 0.  ],
+           [0.  , 0.27, 0.73],
+           [0.  , 0.3 , 0.7 ]])
+    >>> round(again.out_of_fold_score_["accuracy"], 2)
+    0.97
+    """
+    if hasattr(classifier, "to_local"):  # it was trained on a cluster
+        classifier = classifier.to_local()
+    if not is_plain(metadata):
+        raise ArgumentError(
+            Argument("metadata", metadata),
+            " cannot be saved. Pass a dict of text, numbers and lists.",
+        )
+    last = split_pipeline(classifier)[1]
+    core: Any = getattr(last, "classifier_", last) if type(last) is PolytomyRegressor else last
+    check_fitted(classifier, core)
+    # A copy without what is not saved.
+    kept = copy.copy(core)
+    kept.composition_ = _kept_composition(core.composition_, out_of_fold)
+    if reservoir and not hasattr(core, "reservoir_"):
+        raise ArgumentError(
+            Argument("reservoir", True),
+            ", but the classifier holds out no rows; only partial_fit does. Leave it out.",
+        )
+    if not reservoir:
+        kept.__dict__.pop("reservoir_", None)
+    model: Any = kept
+    if core is not last:
+        model = copy.copy(last)
+        model.classifier_ = kept
+    shared = share_support_vectors([binary.fitted_estimator for binary in core.binaries_])
+    info = describe_model(model, shared)
+    if last is not classifier:
+        name = classifier.steps[-1][0]
+        model = Pipeline([*classifier.steps[:-1], (name, model)])
+    packer = Packer(shared)
+    description = {
+        "versions": _installed_versions(),
+        "metadata": packer.pack(dict(metadata or {})),
+        "info": info,
+        "model": packer.pack(model),
+    }
+    members = {f"{name}.npy": array_bytes(array) for name, array in packer.arrays().items()}
+    if packer.objects:
+        members[_SKOPS_OBJECTS] = dump_skops_objects(packer.objects)
+    write_archive(path, description, members)
+
+
+def _kept_composition(composition: Composition, out_of_fold: bool) -> Composition:
+    """Return what is saved of a composition."""
+    scores = composition.out_of_fold
+    if out_of_fold and scores is None:
+        raise ArgumentError(
+            Argument("out_of_fold", True),
+            ", but the classifier has no out-of-fold scores. Leave it out, or fit with ",
+            Argument("final_calibration", "bias"),
+            ".",
+        )
+    kept = composition.with_conformity()
+    if not out_of_fold:
+        final = None if kept.final is None else replace(kept.final, probabilities=None)
+        kept = replace(kept, final=final, out_of_fold=None)
+    if not allows_probabilities(kept):
+        assert scores is not None
+        raise ArgumentError(
+            Argument("out_of_fold", True),
+            f" cannot be saved with probabilities of {len(scores.rows)} samples among "
+            f"{scores.n_rows} training samples. Leave it out, or fit with ",
+            Argument("keep_out_of_fold", False),
+            ".",
+        )
+    return kept
+
+
+def _installed_versions() -> dict[str, str]:
+    packages = ("polytomy", "numpy", "scipy", "scikit-learn")
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
+
+
+def load_archive(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any:
+    """Return the classifier, or the pipeline that ends in one, in a .polytomy file."""
+    archive = open_archive(path)
+    try:
+        objects: list[Any] = []
+        if _SKOPS_OBJECTS in archive:
+            objects = load_skops_objects(
+                archive.content(_SKOPS_OBJECTS),
+                trusted,
+                archive.source,
+                saved_with=archive.version_of("scikit-learn"),
+            )
+        unpacker = Unpacker(archive.arrays(), objects)
+        unpacker.unpack(archive.description.get("metadata"), "metadata")
+        model = unpacker.unpack(archive.description.get("model"), "model")
+        if type(split_pipeline(model)[1]) not in (PolytomyClassifier, PolytomyRegressor):
+            raise ModelFileError("model is not a classifier or a regressor")
+        unpacker.check_all_used()
+        return model
+    except ModelFileError as error:
+        raise archive.locate(error) from error

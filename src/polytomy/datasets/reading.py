@@ -33,7 +33,6 @@ __all__ = [
     "open_table",
     "read_data",
     "read_table",
-    "scan_data",
     "scan_table",
     "write_data",
 ]
@@ -279,37 +278,18 @@ class Scan:
         return int(self.counts.sum())
 
 
-def scan_data(
-    path: Source,
-    *,
-    format: str | None = None,
-    target: Target = -1,
-    header: bool | None = None,
-    features: int | None = None,
-    one_hot: bool = False,
-    classes: ArrayLike | None = None,
-    zero_based: ZeroBased = "auto",
-    visit: Callable[[Any], object] | None = None,
-) -> Scan:
-    """Return what a pass over a file finds, in bounded memory.
-
-    Parameters
-    ----------
-    path, format, target, header, features, classes, zero_based : see `read_data`
-    one_hot : bool, default=False
-        Whether text columns will be one-hot encoded.
-    visit : function of the features of a block, optional
-        Called with each block; text columns have the numbers of their values.
-    """
-    categories = "one-hot" if one_hot else "refuse"
-    options = ReadOptions(target, header, features, categories, classes, zero_based=zero_based)
-    return scan_table(open_table(path, format, options), visit)
-
-
 def scan_table(
     table: Table, visit: Callable[[Any], object] | None = None, *, are_all: bool = True
 ) -> Scan:
-    """Return what a pass over a table finds; labels stay text unless `are_all` are in it."""
+    """Return what a pass over a table finds, in bounded memory.
+
+    Parameters
+    ----------
+    table : Table with labels
+    visit : function of the features of a block, optional
+        Called with each block; text columns have the numbers of their values.
+    are_all : whether all labels are in this table; if not, they stay text
+    """
     counts = np.zeros(0, dtype=np.int64)
     for block in table.blocks(_block_rows(table)):
         assert block.labels is not None, "labels were requested"

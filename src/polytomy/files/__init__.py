@@ -1,7 +1,6 @@
 """Files of any kind: atomic writing, CSV text, temporary rows, arrays from untrusted files."""
 
 from polytomy.files.arrays import (
-    ArrayHeader,
     read_array,
     read_array_header,
     write_array,
@@ -9,16 +8,13 @@ from polytomy.files.arrays import (
 )
 from polytomy.files.writing import (
     check_output_folder,
-    escape_formula,
     open_atomically,
     open_folder_atomically,
     to_csv,
 )
 
 __all__ = [
-    "ArrayHeader",
     "check_output_folder",
-    "escape_formula",
     "open_atomically",
     "open_folder_atomically",
     "read_array",

@@ -57,8 +57,7 @@ def evaluate(
     ordered: Annotated[
         bool,
         flag(
-            "--ordered",
-            "Also print scores for ordered classes; the default if the order is known.",
+            "--ordered", "Also print scores for ordered classes; the default if the order is known."
         ),
     ] = False,
     class_order: Annotated[
@@ -158,8 +157,8 @@ def score_to_text(score: Mapping[str, float]) -> str:
 
     Examples
     --------
-    >>> score_to_text({"log_loss": 0.25, "accuracy": 0.875})
-    'log-loss 0.2500, accuracy 0.8750'
+    >>> score_to_text({"accuracy": 0.875})
+    'accuracy 0.8750'
     >>> score_to_text({"rmse": 12345.678})  # in the unit of the target, whose scale is arbitrary
     'RMSE 12346'
     """

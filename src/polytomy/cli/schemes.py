@@ -30,7 +30,7 @@ from polytomy.inputs.arguments import count_things
 from polytomy.language import Source, parse_text
 from polytomy.language.syntax_tree import Leaf, Word
 from polytomy.scheme import Label, Scheme, parse
-from polytomy.scheme.layout import word_to_label
+from polytomy.scheme.nodes import word_to_label
 from polytomy.scheme.reading import parse_with_warnings
 
 __all__ = ["check", "design", "flatten", "show", "tree"]
@@ -64,12 +64,10 @@ class DesignOptions:
         ),
     ] = None
     sides: Annotated[
-        int | None,
-        option(min=2, metavar="N", help="Number of sides of each partition of n-ary."),
+        int | None, option(min=2, metavar="N", help="Number of sides of each partition of n-ary.")
     ] = None
     separator: Annotated[
-        str | None,
-        option(metavar="TEXT", help="Separator of labels such as a/b/c, for paths."),
+        str | None, option(metavar="TEXT", help="Separator of labels such as a/b/c, for paths.")
     ] = None
     name: Annotated[str | None, option(help="Base of the binaries' names.")] = None
     class_order: ClassOrder = None
@@ -184,8 +182,7 @@ def _placed(problem: Problem) -> dict[str, Any]:
 
 
 def show(
-    file: ControlFile,
-    matrix: Annotated[bool, flag("--matrix", "Draw the coding matrix.")] = False,
+    file: ControlFile, matrix: Annotated[bool, flag("--matrix", "Draw the coding matrix.")] = False
 ) -> None:
     """Draw a scheme in the terminal, as a tree or as a coding matrix.
 

@@ -15,7 +15,7 @@ from polytomy.learners.sides import adopt_sides
 from polytomy.learners.specification import estimator_from
 from polytomy.learners.trained import TrainedBinary, adopt_fitted, is_fitted
 from polytomy.scheme import BinaryName, Label, Partition, Scheme
-from polytomy.scheme.layout import normalize_labels
+from polytomy.scheme.nodes import normalize_labels
 from polytomy.scheme.partitions import iterate_sides, set_key
 
 __all__ = [

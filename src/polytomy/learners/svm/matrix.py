@@ -23,8 +23,13 @@ from polytomy.learners.preparation import copy_unfitted, side_labels
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.svm.kernels import LARGEST_DEGREE, KernelFunction, squared_lengths
 from polytomy.routines.dispatch import prefers_compiled, routine
-from polytomy.routines.reference.banks import KINDS
-from polytomy.routines.reference.kernel_rows import KERNEL_VALUES, RowMaker, nothing_to_make
+from polytomy.routines.reference.kernels import (
+    KERNEL_VALUES,
+    KINDS,
+    MatrixRows,
+    RowMaker,
+    nothing_to_make,
+)
 from polytomy.routines.threads import RoutineFailure, run_tasks
 
 __all__ = [
@@ -33,7 +38,6 @@ __all__ = [
     "Matrix",
     "MatrixLayout",
     "MatrixOnDemand",
-    "MatrixRows",
     "Size",
     "TooLargeError",
     "UnsuitableError",
@@ -379,21 +383,6 @@ _BLOCK = 384
 _SUM_BYTES = 2**22
 
 
-class MatrixRows(NamedTuple):
-    """The rows of a matrix, as arguments of routines.
-
-    Attributes
-    ----------
-    kernel_values : float32 array, empty if the matrix does not hold kernel values
-    entries : float64 array, empty if the matrix holds kernel values
-    maker : RowMaker, which computes missing rows
-    """
-
-    kernel_values: NDArray[np.float32]
-    entries: NDArray[np.float64]
-    maker: RowMaker
-
-
 class Matrix(Protocol):
     """A symmetric matrix from which the kernel values of all problems are computed.
 
@@ -466,7 +455,7 @@ class WholeMatrix:
         self._rows = MatrixRows(values, entries, nothing_to_make())
         matrix = entries if common_kernel is None else values
         kernel = common_kernel or KernelFunction(kind)
-        store = routine("store_products", "kernel_rows")
+        store = routine("store_products", "kernels")
 
         def fill(first_row: int) -> None:
             rows = slice(first_row, first_row + _BLOCK)
@@ -479,7 +468,7 @@ class WholeMatrix:
                     products,
                     self.squares[rows],
                     self.squares[columns],
-                    *kernel.code,
+                    kernel.code,
                     common_kernel is not None,
                     matrix,
                     first_row,

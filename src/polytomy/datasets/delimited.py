@@ -64,12 +64,12 @@ class Dialect(NamedTuple):
     ----------
     delimiter : separator of the fields; a space stands for any whitespace, without quotes
     comment : start of a comment line
-    skip : number of lines before the samples
+    skip_first : whether the first line is not a sample
     """
 
     delimiter: str
     comment: bytes | None = None
-    skip: int = 0
+    skip_first: bool = False
 
     @property
     def is_spaced(self) -> bool:
@@ -137,7 +137,7 @@ class DelimitedTable(Table):
         n_threads = 0 if isinstance(self._path, Stream) else min(_MOST_THREADS, cpu_count())
         dialect = self._dialect
         texts = text_blocks(
-            self._path, n_rows, comment=dialect.comment, skip=dialect.skip, is_last=True
+            self._path, n_rows, comment=dialect.comment, skip_first=dialect.skip_first, is_last=True
         )
         for block, parsed in read_ahead(self._parse, texts, n_threads):
             converted = None if parsed is None else self._number_texts(parsed, block.numbers)
@@ -333,7 +333,7 @@ class _DelimitedFormat(Format):
         return DelimitedTable(
             source,
             options,
-            dialect._replace(skip=int(has_header)),
+            dialect._replace(skip_first=has_header),
             columns,
             _open_categories(name, columns, options.categories, sample),
             doubtful_line=first_line if options.header is None else None,
@@ -459,7 +459,7 @@ class LvqFormat(Format):
         columns = Columns(
             n_fields, None, tuple(range(n_features)), n_features if has_labels else None
         )
-        dialect = Dialect(" ", comment=b"#", skip=1)
+        dialect = Dialect(" ", comment=b"#", skip_first=True)
         return DelimitedTable(source, options, dialect, columns, {}).check_features()
 
     def write_to(self, stream: Any, data: Data, target: str) -> None:

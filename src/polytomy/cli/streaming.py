@@ -221,7 +221,8 @@ def _check_pipe(
 def _scan(data: Source, reading: TrainingDataOptions, stream: StreamOptions) -> tuple[Scan, Any]:
     """Return what a pass over a file finds, and the fitted scaler."""
     from polytomy.datasets import open_blocks
-    from polytomy.datasets.reading import scan_data
+    from polytomy.datasets.reading import open_table, scan_table
+    from polytomy.datasets.tables import ReadOptions
 
     scaler: list[Any] = []
 
@@ -239,10 +240,9 @@ def _scan(data: Source, reading: TrainingDataOptions, stream: StreamOptions) -> 
             advance(X.shape[0])
 
         options = reading.reading()
-        del options["categories"]
-        scan = scan_data(
-            data, one_hot=reading.one_hot, classes=stream.class_labels(), visit=visit, **options
-        )
+        format = options.pop("format")
+        wanted = ReadOptions(classes=stream.class_labels(), **options)
+        scan = scan_table(open_table(data, format, wanted), visit)
         if reading.one_hot and reading.scale != "none":
             # The values of text columns are known only now.
             for block in open_blocks(data, classes=scan.classes, **_reading_after(reading, scan)):

@@ -1,4 +1,4 @@
-"""Candidates of a comparison: schemes, each with a solver."""
+"""Candidates of a comparison: schemes, each with a solver, and values of ``param_grid``."""
 
 from __future__ import annotations
 
@@ -29,6 +29,13 @@ __all__ = [
 # not tried by default: one-vs-one with more than a hundred classes, for instance.
 _MOST_WORK = 100
 _SOLVED_TWICE = ("one-vs-rest", "orthogonal")
+# GridSearchCV over a PolytomyClassifier needs this prefix, so it is accepted here too.
+_PREFIX = "estimator__"
+
+_FORM = (
+    ' must be a dict of lists of values, such as {"C": [1, 10], "gamma": [0.01, 0.1]}, or a list '
+    "of such dicts; got "
+)
 
 
 class Candidate(NamedTuple):
@@ -157,18 +164,6 @@ def short_name(value: Any) -> str:
     text = value if isinstance(value, str) else getattr(value, "__name__", None) or repr(value)
     text = " ".join(text.split())
     return text if len(text) <= 40 else f"{text[:39]}…"
-
-
-# -- Candidates with several values of the estimator's parameters: the option ``param_grid`` --
-
-
-# GridSearchCV over a PolytomyClassifier needs this prefix, so it is accepted here too.
-_PREFIX = "estimator__"
-
-_FORM = (
-    ' must be a dict of lists of values, such as {"C": [1, 10], "gamma": [0.01, 0.1]}, or a list '
-    "of such dicts; got "
-)
 
 
 def expand_candidates(

@@ -312,7 +312,8 @@ def _measure_pair(
         "n_support_vectors": count_support_vectors(composition.binaries),
     }
     if composition.final is not None:
-        found["out_of_fold_log_loss"] = composition.final.score["log_loss"]
+        expected = {f"out_of_fold_{name}": x for name, x in composition.final.score.items()}
+        found |= {name: expected[name] for name in MEASURES if name in expected}
     reliability = None
     if composition.gives_probabilities:
         by_class = reliability_sums(judged, check_bins(_RELIABILITY_BINS))

@@ -301,6 +301,7 @@ class _DelimitedFormat(Format):
     """Rows of fields with a separator, and a header or none."""
 
     is_text = True
+    is_in_folders = True
     delimiter: str
 
     def find_delimiter(self, line: bytes) -> str:

@@ -211,6 +211,7 @@ class ParquetFormat(Format):
 
     name = "parquet"
     endings = (".parquet", ".pq")
+    is_in_folders = True
 
     def matches_path(self, path: Path) -> bool:
         """Return whether a name ends like these files, or is that of a folder."""

@@ -257,6 +257,7 @@ class SvmlightFormat(Format):
     name = "svmlight"
     endings = (".svm", ".svmlight", ".libsvm", ".scale")
     is_text = True
+    is_read_twice = True
 
     def matches_line(self, line: bytes) -> bool:
         """Return whether a line is a number followed by pairs ``index:value``."""

@@ -249,11 +249,15 @@ class Format(ABC):
     name : name of the format
     endings : endings of file names; a text format may have .gz after them
     is_text : whether a file has lines of text, and may be gzipped or come from a pipe
+    is_read_twice : whether the number of features, if not given, takes a pass over the file
+    is_in_folders : whether a cluster reads folders of such files
     """
 
     name: str
     endings: tuple[str, ...] = ()
     is_text = False
+    is_read_twice = False
+    is_in_folders = False
 
     def matches_path(self, path: Path) -> bool:
         """Return whether the name of a file, or its kind, shows this format."""

@@ -19,6 +19,7 @@ from polytomy.calibration.final import (
     check_final_calibration,
     clip_decisions,
     fit_final,
+    resolve_final_calibration,
 )
 from polytomy.calibration.folds import Folds, make_folds
 from polytomy.errors import CalibrationWarning, SchemeError, warn_caller
@@ -177,7 +178,8 @@ def find_fold_rule(
         return FoldRule(None, None, seed) if has_folds else None
     if not is_automatic:
         return FoldRule(final_calibration, None, seed)
-    return FoldRule("bias", None if has_folds else _ENOUGH_ROWS, seed)
+    final_calibration = resolve_final_calibration(final_calibration)
+    return FoldRule(final_calibration, None if has_folds else _ENOUGH_ROWS, seed)
 
 
 def plan_folds(

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from polytomy.calibration import UncalibratedMap
-from polytomy.calibration.calibrators import HeldOut, fit_calibrators
+from polytomy.calibration.calibrators import HeldOut, fit_calibrators, fit_sides
+from polytomy.calibration.final import resolve_final_calibration
 from polytomy.calibration.reservoir import Batch, Reservoir
-from polytomy.calibration.vector_scaling import fit_vector_scaling
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
 from polytomy.inputs.arguments import available_unless, check_parameters
 from polytomy.inputs.seeds import partition_seeds
@@ -144,7 +144,7 @@ def calibrate_on_reservoir(
         reservoir.class_indices,
         weight,
         np.zeros(reservoir.n_held, dtype=np.intp),
-        "bias" if isinstance(final, str) and final == "auto" else final,
+        resolve_final_calibration(final),
         seed,
         options.keep_out_of_fold,
     )
@@ -236,12 +236,8 @@ class _Learner:
         is_inside = own >= 0
         if len(np.unique(own[is_inside])) < 2:
             return model
-        scaling = fit_vector_scaling(
-            model.values(self._reservoir.X)[is_inside],
-            own[is_inside],
-            self._weight[is_inside],
-            common_slope=calibration == "temperature",
-        )
+        values = model.values(self._reservoir.X)[is_inside]
+        scaling = fit_sides(calibration, values, own[is_inside], self._weight[is_inside])
         return replace(model, scaling=scaling)
 
 

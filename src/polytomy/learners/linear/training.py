@@ -18,7 +18,9 @@ from sklearn.exceptions import ConvergenceWarning
 from polytomy.calibration.calibrators import (
     Calibrator,
     HeldOut,
+    SigmoidCalibrator,
     UncalibratedMap,
+    find_calibrator,
     fit_calibrators,
 )
 from polytomy.inputs.numbers import check_weights
@@ -290,8 +292,7 @@ class BatchTrainer:
             return [None] * len(batch.sizes)
         samples, has_both = folds.samples, folds.hold_out_both_sides(batch)
         ends = np.searchsorted(samples, batch.starts)
-        calibration = self._options.calibration
-        is_sigmoid = isinstance(calibration, str) and calibration in ("auto", "sigmoid")
+        is_sigmoid = find_calibrator(self._options.calibration) is SigmoidCalibrator
         found: list[HeldOut | None] = []
         for i in range(len(batch.sizes)):
             chosen = samples[ends[i] : ends[i + 1]]

@@ -42,12 +42,9 @@ from polytomy.model.parameters import (
 from polytomy.model.scheme_argument import gives_probabilities, members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import Candidate, candidates_from, expand_candidates
-from polytomy.selection.choice import choose_runner, tabulate_race
-from polytomy.selection.measuring import is_trained_without_calibration
-from polytomy.selection.race import Race, RaceSetup, comparison_folds, find_metric, run_race
-
-__all__ = ["SchemeSearchCV"]
-
+from polytomy.selection.choice import DEFAULT_SCORING, choose_runner, tabulate_race
+from polytomy.selection.measuring import RaceSetup, is_trained_without_calibration
+from polytomy.selection.race import Race, comparison_folds, find_metric, run_race
 
 _CHECKS: dict[str, Any] = {
     "cv": check_folds,
@@ -101,8 +98,9 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         Schemes, each in any form that the parameter ``scheme`` of a classifier accepts, or pairs of
         a scheme and a solver; a dict gives them names. "default" tries the designs that suit the
         number of classes.
-    scoring : str or sequence of str, default=("log_loss", "uncertainty_coefficient")
-        Scores to measure; the first decides. Names of `polytomy.metrics.METRICS`, without those
+    scoring : str or sequence of str
+        Scores to measure; the first decides. By default, the log-loss and the uncertainty
+        coefficient. Names of `polytomy.metrics.METRICS`, without those
         that need an order or a hierarchy of the classes.
     final_calibration : {"auto", "bias", "decoder"}, None or calibrator, default="auto"
         How the probabilities of the candidates, and of the chosen classifier, are calibrated; see
@@ -140,7 +138,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     best_estimator_ : PolytomyClassifier, trained on all the data
     cv_results_ : dict of arrays with a value for each candidate; ``frame()`` turns it into a table
         Means are over the folds of the candidate, ``n_folds``, which are fewer if it was dropped.
-        To compare candidates, use ``rank`` and ``difference_log_loss`` (and so on for each score),
+        To compare candidates, use ``rank`` and ``difference_…``, with the name of each score:
         the difference from the candidate of rank 1 on the same folds. The columns of GridSearchCV,
         such as ``param_C`` and ``mean_test_score``, are for the score that decides, negated if it
         is a loss.
@@ -166,7 +164,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         estimator: Any = None,
         candidates: Any = "default",
         *,
-        scoring: str | Sequence[str] = ("log_loss", "uncertainty_coefficient"),
+        scoring: str | Sequence[str] = DEFAULT_SCORING,
         final_calibration: Any = "auto",
         cv: Any = 5,
         budget: float | None = None,

@@ -15,8 +15,8 @@ from polytomy import PolytomyClassifier
 from polytomy.calibration import UncalibratedMap
 from polytomy.calibration.final import BiasMap, DecoderMap
 from polytomy.errors import ArgumentError, PolytomyError, PolytomyWarning
+from polytomy.learners.problems import WholePartition
 from polytomy.model.decisions import ClassFrequencies, Costs, PriorShift
-from polytomy.model.dichotomies import WholePartition
 from polytomy.model.sets import collect_conformity
 from polytomy.persistence import compositions, read_info, save
 from remade import remake

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from types import ModuleType
 
 import numpy as np
@@ -11,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 
+from kernel_cases import one_kernel_value
 from polytomy.routines.compiled import banks as compiled
 from polytomy.routines.reference import banks as reference
-from polytomy.routines.reference.banks import KINDS
+from polytomy.routines.reference.kernels import KINDS
 
 TWINS = [reference, compiled]
 PRECISIONS = {np.float64: 1e-12, np.float32: 2e-4}
@@ -25,15 +25,6 @@ twins = st.sampled_from(TWINS)
 sample_counts = st.sampled_from([0, 1, 2, 15, 16, 17, 127, 128, 129, 260])
 vector_counts = st.sampled_from([0, 1, 7, 8, 9, 17])
 feature_counts = st.sampled_from([1, 3, 4, 5, 8])
-
-
-def one_kernel_value(kind: str, x: np.ndarray, y: np.ndarray, gamma: float, degree: int, c: float):
-    product = math.fsum(a * b for a, b in zip(x, y, strict=True))
-    if kind == "linear":
-        return product
-    if kind == "rbf":
-        return math.exp(-gamma * math.fsum((a - b) ** 2 for a, b in zip(x, y, strict=True)))
-    return math.tanh(gamma * product + c) if kind == "sigmoid" else (gamma * product + c) ** degree
 
 
 def random_weights(rng: np.random.Generator, n_vectors: int, n_machines: int):
@@ -124,38 +115,6 @@ def test_sparse_scores_are_the_sums(dtype, seed, kind, n_samples, n_vectors, n_f
     np.testing.assert_allclose(scores, problem.expected, rtol=tolerance, atol=tolerance)
 
 
-@given(st.integers(0, 2**32), kinds, st.sampled_from([1, 3, 511, 512, 513, 1100]), twins)
-@settings(max_examples=40, deadline=None)
-@pytest.mark.parametrize("dtype", PRECISIONS)
-def test_products_become_kernel_values(dtype, seed, kind, n_columns, twin):
-    rng = np.random.default_rng(seed)
-    function = (KINDS[kind], rng.uniform(0.1, 1), int(rng.integers(0, 5)), rng.normal())
-    X, Y = rng.normal(size=(3, 2)).astype(dtype), rng.normal(size=(n_columns, 2)).astype(dtype)
-    values = X @ Y.T
-    twin.transform_products(values, (X**2).sum(axis=1), (Y**2).sum(axis=1), function)
-    expected = [[one_kernel_value(kind, x, y, *function[1:]) for y in Y] for x in X]
-    tolerance = PRECISIONS[dtype]
-    assert values.dtype == dtype
-    np.testing.assert_allclose(values, expected, rtol=tolerance, atol=tolerance)
-
-
-@pytest.mark.parametrize("twin", TWINS)
-def test_exponentials_are_right_to_the_last_digits_over_their_whole_range(twin: ModuleType):
-    exponents = np.concatenate([-np.geomspace(1e-300, 700, 5000), [0.0], -np.arange(1.0, 700.0)])
-    # Of a product x·y = -s/2 between vectors of length zero the rbf kernel makes exp(-s).
-    values = exponents[np.newaxis] / 2
-    none = np.zeros(len(exponents))
-    twin.transform_products(values, none[:1], none, (KINDS["rbf"], 1.0, 0, 0.0))
-    np.testing.assert_allclose(values[0], np.exp(exponents), rtol=1e-15)
-
-
-@pytest.mark.parametrize("twin", TWINS)
-def test_exponentials_of_huge_distances_vanish(twin: ModuleType):
-    values = np.array([[-400.0, -1e10, -1e300]])
-    twin.transform_products(values, np.zeros(1), np.zeros(3), (KINDS["rbf"], 1.0, 0, 0.0))
-    assert np.all((values >= 0) & (values < 1e-300))
-
-
 @pytest.mark.parametrize("twin", TWINS)
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (2, 511), (70, 513)])
 def test_logistic_answers_are_odds_over_their_sum(twin: ModuleType, shape: tuple[int, int]):
@@ -195,23 +154,3 @@ def test_votes_of_pairs_are_counted(seed: int, twin: ModuleType):
             expected[sample, winner[machine]] += 1
             expected[sample, loser[machine]] -= 1
     np.testing.assert_array_equal(votes, expected)
-
-
-@pytest.mark.parametrize("twin", TWINS)
-@pytest.mark.parametrize("degree", range(21))
-def test_powers_are_products_of_the_base(twin, degree):
-    x = np.linspace(-3, 3, 601)[np.newaxis]
-    values = x.copy()
-    twin.transform_products(values, np.zeros(1), np.zeros(601), (KINDS["poly"], 1.0, degree, 0.0))
-    exact = [math.prod([base] * degree) for base in x[0].tolist()]
-    np.testing.assert_allclose(values[0], exact, rtol=1e-14, atol=0)
-
-
-@pytest.mark.parametrize("twin", TWINS)
-def test_a_huge_power_takes_as_many_steps_as_it_has_digits(twin):
-    # With a product for each degree, this would take hours.
-    values = np.array([[-1.0, 1.0, 0.5, -2.0, 1 + 2.0**-30]])
-    function = KINDS["poly"], 1.0, 2**31 - 1, 0.0
-    with np.errstate(over="ignore"):
-        twin.transform_products(values, np.zeros(1), np.zeros(5), function)
-    np.testing.assert_allclose(values[0], [-1, 1, 0, -np.inf, math.e**2], rtol=1e-6)

@@ -1,4 +1,4 @@
-"""Compiled routines see read-only arguments and never run machine code of older sources."""
+"""Compiled routines never run machine code of older sources."""
 
 from __future__ import annotations
 
@@ -8,32 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
-
 import polytomy
-from polytomy.routines.compiling import read_only, with_read_only_arguments
 
 
-def test_arrays_are_seen_as_read_only_and_not_copied():
-    values = np.arange(3.0)
-    view = read_only(values)
-    assert not view.flags.writeable
-    assert np.shares_memory(view, values)
-    assert values.flags.writeable
-    assert read_only(7) == 7
-
-
-def test_a_kernel_gets_read_only_arguments_only():
-    @with_read_only_arguments
-    def writeable(*arguments):
-        return [argument.flags.writeable for argument in arguments]
-
-    frozen = np.zeros(2)
-    frozen.flags.writeable = False
-    assert writeable(np.zeros(2), frozen) == [False, False]
-
-
-def test_a_change_in_a_file_that_a_kernel_calls_is_noticed(tmp_path):
+def test_a_change_in_a_file_that_a_routine_calls_is_noticed(tmp_path):
     copy = tmp_path / "polytomy"
     shutil.copytree(
         Path(polytomy.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__")

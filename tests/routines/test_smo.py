@@ -8,11 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-from kernel_row_cases import KERNELS, entries_of, kernel_matrix
+from kernel_cases import KERNELS, RBF, entries_of, kernel_matrix
 from polytomy.routines.compiled import smo as compiled
 from polytomy.routines.reference import smo as reference
-from polytomy.routines.reference.kernel_rows import KERNEL_VALUES, RBF, RowMaker, nothing_to_make
-from polytomy.routines.reference.smo import FROM_FIRST_RUN, FROM_PREVIOUS_RUN, FROM_ZERO
+from polytomy.routines.reference.kernels import (
+    KERNEL_VALUES,
+    MatrixRows,
+    RowMaker,
+    nothing_to_make,
+)
+from polytomy.routines.reference.smo import FROM_FIRST_RUN, FROM_PREVIOUS_RUN, FROM_ZERO, Problems
 
 TWINS = pytest.mark.parametrize("twin", [reference, compiled])
 
@@ -39,8 +44,7 @@ def fold_bounds(bounds, n_folds):
 
 def train(twin, X, signs, bounds, *, form=RBF, parameters=(0.4, 0, 0.0), **options):
     """Train on points; `bounds` and `parameters` are those of one run or of several."""
-    # In C order, as the package passes them: Numba would compile another order anew.
-    runs = np.ascontiguousarray(np.atleast_2d(bounds), dtype=np.float64)
+    runs = np.asarray(np.atleast_2d(bounds), dtype=np.float64)
     by_run = np.broadcast_to(np.asarray(parameters, dtype=np.float64), (len(runs), 3))
     entries = options.get("entries", entries_of(X, form))
     diagonals = np.array(
@@ -48,20 +52,26 @@ def train(twin, X, signs, bounds, *, form=RBF, parameters=(0.4, 0, 0.0), **optio
     )
     no_matrix = np.empty((0, 0))
     n_problems = len(options.get("ends", [0]))
-    return twin.train_machines(
-        (entries if form == KERNEL_VALUES else no_matrix).astype(np.float32),
-        no_matrix if form == KERNEL_VALUES else entries,
-        nothing_to_make(),
-        form,
+    problems = Problems(
         options.get("columns", np.arange(len(signs))),
         options.get("ends", np.array([len(signs)])),
         signs,
         runs,
-        by_run.copy(),
-        diagonals[:, options.get("columns", slice(None))].copy(),
+        by_run,
+        diagonals[:, options.get("columns", slice(None))],
         np.full(n_problems, options.get("tolerance", 1e-3)),
         np.full(n_problems, options.get("most_steps", -1)),
         np.full(n_problems, options.get("shrinks", True)),
+    )
+    matrix = MatrixRows(
+        (entries if form == KERNEL_VALUES else no_matrix).astype(np.float32),
+        no_matrix if form == KERNEL_VALUES else entries,
+        nothing_to_make(),
+    )
+    return twin.train_machines(
+        problems,
+        matrix,
+        form,
         options.get("start", FROM_FIRST_RUN),
         np.empty(options.get("n_cached", len(signs)) * len(signs), dtype=np.float32),
     )
@@ -374,25 +384,21 @@ class TestRowsOnDemand:
                 values = (
                     kept.astype(np.float32) if holds_kernel_values else np.empty((0, 0), np.float32)
                 )
-                found.append(
-                    twin.train_machines(
-                        values,
-                        np.empty((0, 0)) if holds_kernel_values else kept,
-                        maker,
-                        own_form,
-                        columns,
-                        np.array([18]),
-                        signs[columns],
-                        np.ascontiguousarray(bounds[:, columns]),  # in C order, as in `train`
-                        np.tile(np.asarray(parameters, dtype=np.float64), (4, 1)),
-                        np.tile(diagonals, (4, 1)),
-                        np.array([1e-3]),
-                        np.array([-1]),
-                        np.array([True]),
-                        FROM_FIRST_RUN,
-                        np.empty(2 * 18, dtype=np.float32),
-                    )
+                entries_kept = np.empty((0, 0)) if holds_kernel_values else kept
+                problems = Problems(
+                    columns,
+                    np.array([18]),
+                    signs[columns],
+                    bounds[:, columns],
+                    np.tile(np.asarray(parameters, dtype=np.float64), (4, 1)),
+                    np.tile(diagonals, (4, 1)),
+                    np.array([1e-3]),
+                    np.array([-1]),
+                    np.array([True]),
                 )
+                matrix = MatrixRows(values, entries_kept, maker)
+                cache = np.empty(2 * 18, dtype=np.float32)
+                found.append(twin.train_machines(problems, matrix, own_form, FROM_FIRST_RUN, cache))
         for others in found[1:]:
             for one, other in zip(found[0], others, strict=True):
                 np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)

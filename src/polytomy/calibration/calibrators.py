@@ -25,28 +25,6 @@ from polytomy.routines.dispatch import routine
 from polytomy.routines.reference.calibration import platt_targets
 from polytomy.states import State, register_kind, stored_as
 
-__all__ = [
-    "CALIBRATORS",
-    "Calibration",
-    "Calibrator",
-    "HeldOut",
-    "IsotonicCalibrator",
-    "LogisticMap",
-    "ProvidedCalibrator",
-    "SigmoidCalibrator",
-    "TemperatureCalibrator",
-    "UncalibratedMap",
-    "calibrate",
-    "find_calibrator",
-    "fit_calibrators",
-    "fit_log_odds",
-    "fit_sides",
-    "fitting_data",
-    "make_calibrator",
-    "platt_targets",
-    "register_calibrator",
-]
-
 
 def fit_log_odds(
     columns: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]

@@ -37,31 +37,6 @@ from polytomy.routines.dispatch import routine
 from polytomy.routines.reference import calibration as reference
 from polytomy.states import LARGEST, State, field_values, register_kind, stored_as
 
-__all__ = [
-    "FINAL_CALIBRATIONS",
-    "LARGEST_LOG_ODDS",
-    "Basis",
-    "BiasMap",
-    "DecoderMap",
-    "FinalFit",
-    "FinalMap",
-    "OutOfFoldAnswers",
-    "ProvidedMap",
-    "ScaleAndBias",
-    "Weighted",
-    "check_export",
-    "check_final_calibration",
-    "clip_decisions",
-    "export_clipping",
-    "find_basis",
-    "fit_each_weighting",
-    "fit_final",
-    "fit_scale_and_bias",
-    "fit_weights",
-    "register_final_calibration",
-    "resolve_final_calibration",
-]
-
 Floats = NDArray[np.float64]
 
 # Newton's method stops when a step would save less than this fraction of the loss.

@@ -158,8 +158,8 @@ def score_to_text(score: Mapping[str, float]) -> str:
 
     Examples
     --------
-    >>> score_to_text({"log_loss": 0.25, "accuracy": 0.875})
-    'log-loss 0.2500, accuracy 0.8750'
+    >>> score_to_text({"accuracy": 0.875})
+    'accuracy 0.8750'
     >>> score_to_text({"rmse": 12345.678})  # in the unit of the target, whose scale is arbitrary
     'RMSE 12346'
     """

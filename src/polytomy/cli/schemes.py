@@ -30,7 +30,7 @@ from polytomy.inputs.arguments import count_things
 from polytomy.language import Source, parse_text
 from polytomy.language.syntax_tree import Leaf, Word
 from polytomy.scheme import Label, Scheme, parse
-from polytomy.scheme.layout import word_to_label
+from polytomy.scheme.nodes import word_to_label
 from polytomy.scheme.reading import parse_with_warnings
 
 __all__ = ["check", "design", "flatten", "show", "tree"]

@@ -24,8 +24,6 @@ from polytomy.inputs.rows import count_rows
 from polytomy.model.answering import AnsweringMixin, why_no_probabilities
 from polytomy.model.trees import check_beam, check_top_k
 
-__all__ = ["Answer", "Form", "LazyAnswersMixin", "answer_lazily"]
-
 
 class Form(NamedTuple):
     """The form of an answer, which must be known before it is computed.

@@ -26,20 +26,6 @@ from polytomy.dask.group_tasks import GroupResult, GroupTask, join_blocks, take_
 from polytomy.errors import Argument, ArgumentError, ClusterError, PolytomyWarning
 from polytomy.learners.options import TrainingListener
 
-__all__ = [
-    "explaining_faults",
-    "find_client",
-    "gather",
-    "gather_as_completed",
-    "join_sample",
-    "name_task",
-    "no_workers_error",
-    "pass_on",
-    "run_groups",
-    "sending_data",
-]
-
-
 _Value = TypeVar("_Value")
 
 # Seconds without workers before a fit is given up, unless Dask's configuration sets another limit,

@@ -31,8 +31,6 @@ from polytomy.model.scheme_argument import check_solver, members_of, needs_data,
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.choice import choose_scheme
 
-__all__ = ["DaskPolytomyClassifier"]
-
 
 def _is_number_of_folds(value: Any) -> bool:
     if isinstance(value, str):

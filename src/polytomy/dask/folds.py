@@ -15,8 +15,8 @@ from polytomy.dask.grouping import Layout, ScoredChoice, divide_quota
 from polytomy.inputs.arguments import BALANCED_PER_PARTITION
 from polytomy.inputs.numbers import class_weights
 from polytomy.learners.options import TrainingOptions
+from polytomy.learners.problems import Dichotomy
 from polytomy.model.decisions import ClassFrequencies
-from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.out_of_fold import (
     MOST_SCORES,
     FoldRule,
@@ -25,14 +25,6 @@ from polytomy.model.out_of_fold import (
     takes_weights,
     warn_of_no_rows,
 )
-
-__all__ = [
-    "FoldPlan",
-    "balance_classes",
-    "calibration_weights",
-    "find_frequencies",
-    "weights_by_class",
-]
 
 
 def weights_by_class(

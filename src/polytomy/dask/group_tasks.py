@@ -17,26 +17,12 @@ from polytomy.inputs.rows import group_rows, merge_rows, take_rows
 from polytomy.inputs.sparse import is_sparse
 from polytomy.learners.bank import Bank
 from polytomy.learners.options import FitArguments, TrainingListener, TrainingOptions
+from polytomy.learners.problems import Dichotomy
 from polytomy.learners.svm.machines import KernelMachine, VectorPool, pool_by_bytes
 from polytomy.learners.svm.matrix import UnsuitableError, check_suitable
 from polytomy.learners.trained import TrainedBinary
-from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.fitting import group_sides, train_dichotomies
 from polytomy.model.out_of_fold import score_samples
-
-__all__ = [
-    "GroupResult",
-    "GroupTask",
-    "RowBlock",
-    "classes_of",
-    "divide_into_groups",
-    "join_blocks",
-    "score_given",
-    "share_vectors",
-    "take_scored",
-    "train_group",
-    "weight_rows",
-]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,30 +27,6 @@ from polytomy.inputs.rows import bytes_of_data, count_rows, stack_rows, take_blo
 from polytomy.inputs.training_data import check_training_data
 from polytomy.model.preprocessing import preprocess
 
-__all__ = [
-    "GroupedPart",
-    "Layout",
-    "Part",
-    "PartSummary",
-    "Piece",
-    "Sample",
-    "ScoredChoice",
-    "choose_rows",
-    "cut_piece",
-    "deal_folds",
-    "divide_quota",
-    "group_part",
-    "is_collection",
-    "is_frame",
-    "join_class",
-    "join_samples",
-    "list_delayed",
-    "make_parts",
-    "pick_rows",
-    "summarise_part",
-    "whole_rows",
-]
-
 
 class Part(NamedTuple):
     """One part of the training data.

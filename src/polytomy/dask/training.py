@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from operator import getitem
@@ -53,6 +53,7 @@ from polytomy.inputs.rows import take_rows, unchangeable
 from polytomy.inputs.seeds import partition_seeds, seed_all
 from polytomy.inputs.sparse import is_sparse
 from polytomy.learners.options import TrainingListener, TrainingOptions
+from polytomy.learners.problems import Dichotomy
 from polytomy.learners.svm.matrix import (
     UnsuitableError,
     as_numbers,
@@ -61,181 +62,11 @@ from polytomy.learners.svm.matrix import (
     size_in_words,
 )
 from polytomy.learners.trained import TrainedBinary
-from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.fitting import TrainedBinaries, warn_of_shortcomings
 from polytomy.model.preprocessing import check_shareable, cut_pipelines, find_lead
 
-__all__ = [
-    "GroupedData",
-    "Moments",
-    "check_memory",
-    "fit_transformers",
-    "group_rows_by_class",
-    "train_binaries",
-]
-
-
-class Moments(NamedTuple):
-    """Number, mean and sum of squared deviations of all values of some samples.
-
-    Attributes
-    ----------
-    n_values, n_features : int
-    mean, squares : float
-
-    Examples
-    --------
-    >>> parts = [Moments.of(np.array([[1.0, 2.0]])), Moments.of(np.array([[3.0, 6.0]]))]
-    >>> Moments.merge(parts).variance  # that of 1, 2, 3 and 6
-    3.5
-    """
-
-    n_values: int
-    n_features: int
-    mean: float
-    squares: float
-
-    @classmethod
-    def of(cls, X: Any) -> Self | None:
-        """Return the moments of all values of X, or None if they are not numbers."""
-        try:
-            numbers = as_numbers(X)
-        except (UnsuitableError, TypeError, ValueError):
-            return None
-        n_values = int(np.prod(numbers.shape))
-        mean = float(numbers.sum()) / n_values
-        if is_sparse(numbers):
-            n_zeros = n_values - numbers.nnz
-            squares = float(((numbers.data - mean) ** 2).sum()) + n_zeros * mean**2
-        else:
-            squares = float(((numbers - mean) ** 2).sum())
-        return cls(n_values, int(numbers.shape[1]), mean, squares)
-
-    @classmethod
-    def of_block(cls, block: RowBlock) -> Self | None:
-        """Return the moments of the samples of a block."""
-        return cls.of(block.X)
-
-    @classmethod
-    def merge(cls, parts: Iterable[Moments | None]) -> Moments | None:
-        """Return the moments of the values of all parts; None if those of a part are not known.
-
-        The update is that of Chan, Golub and LeVeque (1983), which avoids cancellation.
-        """
-        total = Moments(0, 0, 0.0, 0.0)
-        for part in parts:
-            if part is None:
-                return None
-            n_values = total.n_values + part.n_values
-            gap = part.mean - total.mean
-            total = Moments(
-                n_values,
-                part.n_features,
-                total.mean + gap * part.n_values / n_values,
-                total.squares + part.squares + gap**2 * total.n_values * part.n_values / n_values,
-            )
-        return total if total.n_values else None
-
-    @property
-    def variance(self) -> float:
-        """Variance of the values."""
-        return self.squares / self.n_values
-
-
-# -- Whether the workers have the memory that tasks need --
-
-
 # A task has its rows twice: by class, as received, and in the order of the data.
 _COPIES = 2
-
-
-def check_memory(client: Any, groups: Sequence[Sequence[Dichotomy]], layout: Layout) -> None:
-    """Raise a ClusterError if a task has more rows than any worker can hold.
-
-    Otherwise, the workers would be killed one after the other.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    groups : the dichotomies of each task
-    layout : Layout
-    """
-    workers = client.scheduler_info(n_workers=-1)["workers"]
-    limits = [worker["memory_limit"] for worker in workers.values()]
-    if not limits or not all(limits):
-        return
-    sizes = layout.class_sizes
-    for group in groups:
-        n_rows = sum(sizes[k] for k in classes_of(group))
-        need = _COPIES * n_rows * layout.bytes_per_row
-        if need > max(limits):
-            raise ClusterError(
-                f'partition "{group[0].name}" needs {n_rows} rows on one worker, which takes '
-                f"{size_in_words(need)}; the workers have {size_in_words(max(limits))}. Give them "
-                "more memory, use a scheme with smaller problems, such as one-vs-one, or train on "
-                "fewer rows."
-            )
-
-
-# -- Transformers that all binaries share, fitted to data in parts --
-
-
-def fit_transformers(
-    client: Any, steps: Sequence[tuple[str, Any]], parts: Sequence[Any], sample: Sample, seed: Any
-) -> Pipeline:
-    """Return the fitted transformers of a pipeline.
-
-    Those with ``partial_fit``, such as scalers, learn from all rows, one part after the other, each
-    on the worker that has the part. All others are fitted to the sample.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    steps : names and unfitted transformers
-    parts : futures of GroupedPart
-    sample : Sample
-    seed : int, optional, for the transformers
-    """
-    pipeline = clone(Pipeline(list(steps)))
-    seed_all(pipeline, seed)
-    fitted: list[Any] = []
-    X = take_rows(sample.X, np.flatnonzero(_has_weight(sample.weight, len(sample.y))))
-    for number, (name, step) in enumerate(pipeline.steps):
-        if step is None or step == "passthrough":
-            continue
-        if hasattr(step, "partial_fit"):
-            state = step
-            for part in parts:
-                state = client.submit(
-                    _learn, state, part, tuple(fitted), key=name_task(f"fit {name}")
-                )
-            if state is not step:
-                (step,) = gather(client, [state])
-        elif get_tags(step).requires_fit:
-            step = step.fit(unchangeable(X))
-        pipeline.steps[number] = name, step
-        X = step.transform(unchangeable(X))
-        fitted.append(step)
-    return pipeline
-
-
-def _has_weight(weight: Any, n_rows: int) -> Any:
-    return np.ones(n_rows, dtype=np.bool_) if weight is None else weight > 0
-
-
-def _learn(step: Any, part: GroupedPart, before: Sequence[Any]) -> Any:
-    """Return a transformer that has been fitted to one more part."""
-    rows = np.flatnonzero(_has_weight(part.weight, len(part.rows)))
-    if not len(rows):
-        return step
-    X = take_rows(part.X, rows)
-    if before:
-        X = make_pipeline(*before).transform(X)
-    # A copy: the state before this part may be needed again if a worker is lost.
-    return deepcopy(step).partial_fit(X)
-
-
-# -- Training the binaries of a scheme on a cluster: the steps of a fit --
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -411,6 +242,95 @@ def _join_classes(data: GroupedData, folds: FoldPlan | None, preprocessing: Any)
     return blocks
 
 
+def check_memory(client: Any, groups: Sequence[Sequence[Dichotomy]], layout: Layout) -> None:
+    """Raise a ClusterError if a task has more rows than any worker can hold.
+
+    Otherwise, the workers would be killed one after the other.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    groups : the dichotomies of each task
+    layout : Layout
+    """
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    limits = [worker["memory_limit"] for worker in workers.values()]
+    if not limits or not all(limits):
+        return
+    sizes = layout.class_sizes
+    for group in groups:
+        n_rows = sum(sizes[k] for k in classes_of(group))
+        need = _COPIES * n_rows * layout.bytes_per_row
+        if need > max(limits):
+            raise ClusterError(
+                f'partition "{group[0].name}" needs {n_rows} rows on one worker, which takes '
+                f"{size_in_words(need)}; the workers have {size_in_words(max(limits))}. Give them "
+                "more memory, use a scheme with smaller problems, such as one-vs-one, or train on "
+                "fewer rows."
+            )
+
+
+# -- transformers that all binaries share ----------------------------------------------------------
+
+
+def fit_transformers(
+    client: Any, steps: Sequence[tuple[str, Any]], parts: Sequence[Any], sample: Sample, seed: Any
+) -> Pipeline:
+    """Return the fitted transformers of a pipeline.
+
+    Those with ``partial_fit``, such as scalers, learn from all rows, one part after the other, each
+    on the worker that has the part. All others are fitted to the sample.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    steps : names and unfitted transformers
+    parts : futures of GroupedPart
+    sample : Sample
+    seed : int, optional, for the transformers
+    """
+    pipeline = clone(Pipeline(list(steps)))
+    seed_all(pipeline, seed)
+    fitted: list[Any] = []
+    X = take_rows(sample.X, np.flatnonzero(_has_weight(sample.weight, len(sample.y))))
+    for number, (name, step) in enumerate(pipeline.steps):
+        if step is None or step == "passthrough":
+            continue
+        if hasattr(step, "partial_fit"):
+            state = step
+            for part in parts:
+                state = client.submit(
+                    _learn, state, part, tuple(fitted), key=name_task(f"fit {name}")
+                )
+            if state is not step:
+                (step,) = gather(client, [state])
+        elif get_tags(step).requires_fit:
+            step = step.fit(unchangeable(X))
+        pipeline.steps[number] = name, step
+        X = step.transform(unchangeable(X))
+        fitted.append(step)
+    return pipeline
+
+
+def _has_weight(weight: Any, n_rows: int) -> Any:
+    return np.ones(n_rows, dtype=np.bool_) if weight is None else weight > 0
+
+
+def _learn(step: Any, part: GroupedPart, before: Sequence[Any]) -> Any:
+    """Return a transformer that has been fitted to one more part."""
+    rows = np.flatnonzero(_has_weight(part.weight, len(part.rows)))
+    if not len(rows):
+        return step
+    X = take_rows(part.X, rows)
+    if before:
+        X = make_pipeline(*before).transform(X)
+    # A copy: the state before this part may be needed again if a worker is lost.
+    return deepcopy(step).partial_fit(X)
+
+
+# -- the variance of all values, for gamma="scale" -------------------------------------------------
+
+
 def _fix_gamma(
     client: Any, dichotomies: Sequence[Dichotomy], blocks: Mapping[int, Any]
 ) -> list[Dichotomy]:
@@ -419,10 +339,59 @@ def _fix_gamma(
     if not has_gamma_of_data(estimators):
         return list(dichotomies)
     futures = [client.submit(Moments.of_block, block, pure=False) for block in blocks.values()]
-    moments = Moments.merge(gather(client, futures))
-    if moments is not None:
-        estimators = fix_gamma_by_variance(estimators, moments.n_features, moments.variance)
+    moments = gather(client, futures)
+    if None not in moments:
+        variance = find_variance(moments)
+        estimators = fix_gamma_by_variance(estimators, moments[0].n_features, variance)
     return [
         each._replace(estimator=estimator)
         for each, estimator in zip(dichotomies, estimators, strict=True)
     ]
+
+
+class Moments(NamedTuple):
+    """Number, mean and sum of squared deviations of all values of some samples.
+
+    Attributes
+    ----------
+    n_values, n_features : int
+    mean, squares : float
+    """
+
+    n_values: int
+    n_features: int
+    mean: float
+    squares: float
+
+    @classmethod
+    def of(cls, X: Any) -> Self | None:
+        """Return the moments of all values of X, or None if they are not numbers."""
+        try:
+            numbers = as_numbers(X)
+        except (UnsuitableError, TypeError, ValueError):
+            return None
+        n_values = int(np.prod(numbers.shape))
+        mean = float(numbers.sum()) / n_values
+        stored = numbers.data if is_sparse(numbers) else numbers
+        squares = float(((stored - mean) ** 2).sum()) + (n_values - stored.size) * mean**2
+        return cls(n_values, int(numbers.shape[1]), mean, squares)
+
+    @classmethod
+    def of_block(cls, block: RowBlock) -> Self | None:
+        """Return the moments of the samples of a block."""
+        return cls.of(block.X)
+
+
+def find_variance(parts: Sequence[Moments]) -> float:
+    """Return the variance of the values of all parts, without cancellation.
+
+    Examples
+    --------
+    >>> parts = [Moments.of(np.array([[1.0, 2.0]])), Moments.of(np.array([[3.0, 6.0]]))]
+    >>> find_variance(parts)  # that of 1, 2, 3 and 6
+    3.5
+    """
+    sizes, means = np.array([(part.n_values, part.mean) for part in parts]).T
+    deviations = means - np.average(means, weights=sizes)
+    squares = sum(part.squares for part in parts) + sizes @ deviations**2
+    return float(squares / sizes.sum())

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.seeds import RandomState
 from polytomy.scheme import CodingMatrix, Label, Scheme, random_codes, standard_codes
-from polytomy.scheme.layout import normalize_labels, number_binaries
+from polytomy.scheme.nodes import normalize_labels, number_binaries
 
 # Making and printing a tree of this many classes takes 2 GB.
 _MOST_CLASSES = 2**20

@@ -20,7 +20,7 @@ from polytomy.inputs.class_samples import group_samples
 from polytomy.inputs.label_order import match_class_order, order_labels
 from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.scheme import Label, Scheme
-from polytomy.scheme.layout import normalize_label
+from polytomy.scheme.nodes import normalize_label
 
 METHODS = ("auto", "exact", "optimal-leaf", "spectral")
 _MOST_EXACT = 12

@@ -17,25 +17,6 @@ import numpy as np
 
 from polytomy.errors import Argument, ArgumentError
 
-__all__ = [
-    "BALANCED",
-    "BALANCED_PER_PARTITION",
-    "CLASS_WEIGHTS",
-    "PRECISIONS",
-    "Parameter",
-    "as_count",
-    "available_unless",
-    "check_parameters",
-    "count_things",
-    "did_you_mean",
-    "is_boolean",
-    "is_count",
-    "is_job_count",
-    "is_nonnegative_number",
-    "is_random_state",
-    "list_names",
-]
-
 PRECISIONS = ("float64", "float32")
 """Precision of predictions, and of the input and output of exported models."""
 

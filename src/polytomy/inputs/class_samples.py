@@ -16,8 +16,6 @@ from polytomy.errors import DataError
 from polytomy.inputs.rows import refuse_dates, refuse_masked
 from polytomy.inputs.sparse import check_sparse, is_sparse
 
-__all__ = ["ClassSamples", "Rows", "check_two_classes", "group_samples"]
-
 Rows: TypeAlias = Any  # float64 array of shape (n_samples, n_features), or sparse, in rows
 
 # Sums of squares of numbers up to this limit do not overflow.

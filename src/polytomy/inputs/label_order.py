@@ -14,8 +14,6 @@ from typing import Any
 from polytomy.errors import Argument, ArgumentError, ClassOrderWarning, warn_caller
 from polytomy.inputs.arguments import list_names
 
-__all__ = ["has_natural_order", "match_class_order", "order_labels", "sort_naturally"]
-
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MOST_SHOWN = 5
 

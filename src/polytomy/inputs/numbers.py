@@ -12,16 +12,7 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import BALANCED_PER_PARTITION, CLASS_WEIGHTS, Parameter
 from polytomy.inputs.rows import refuse_dates, refuse_masked
 
-__all__ = [
-    "CLASS_WEIGHT",
-    "check_confidence_levels",
-    "check_levels",
-    "check_range",
-    "check_targets",
-    "check_weights",
-    "class_weights",
-    "refuse_labels",
-]
+Floats = NDArray[np.float64]
 
 CLASS_WEIGHT = Parameter(
     "class_weight",
@@ -33,7 +24,7 @@ CLASS_WEIGHT = Parameter(
 """The parameter `class_weight`."""
 
 
-def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np.float64]:
+def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Floats:
     """Return one weight for each sample, ones by default."""
     if sample_weight is None:
         return np.ones(n_samples)
@@ -49,7 +40,7 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np
         )
     if np.any(bad := ~np.isfinite(weight) | (weight < 0)):
         raise ArgumentError(
-            f"sample_weight[{_first(bad)}] is {weight[_first(bad)]:g}; "
+            f"sample_weight[{np.argmax(bad)}] is {weight[bad][0]:g}; "
             "weights must be finite and not negative."
         )
     if not weight.any():
@@ -62,7 +53,7 @@ def class_weights(
     classes: NDArray[Any],
     class_indices: NDArray[np.intp],
     sample_weight: ArrayLike | None,
-) -> NDArray[np.float64] | None:
+) -> Floats | None:
     """Return the sample weights times the class weights; None if all are one.
 
     Examples
@@ -101,14 +92,7 @@ def _class_weight(class_weight: Mapping[Any, float], label: Any) -> float:
     return float(value)
 
 
-def _first(mask: NDArray[np.bool_]) -> int:
-    return int(np.argmax(mask))
-
-
-# -- Numeric targets, and levels of quantiles and intervals --
-
-
-Floats = NDArray[np.float64]
+# -- numbers to predict ----------------------------------------------------------------------------
 
 
 def check_targets(y: ArrayLike, name: str) -> Floats:
@@ -169,6 +153,9 @@ def check_range(y: Floats) -> None:
                 f"y ranges from {low:g} to {high:g}, which is too far apart for floating-point "
                 "numbers. Divide it by a constant."
             )
+
+
+# -- levels of quantiles and intervals -------------------------------------------------------------
 
 
 def check_levels(name: str, levels: ArrayLike) -> Floats:

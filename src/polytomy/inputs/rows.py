@@ -18,23 +18,6 @@ from numpy.typing import NDArray
 from polytomy.errors import DataError
 from polytomy.inputs.sparse import is_sparse
 
-__all__ = [
-    "CONTAINER_LIMITS",
-    "bytes_of_data",
-    "count_rows",
-    "group_rows",
-    "machine_memory",
-    "merge_rows",
-    "refuse_dates",
-    "refuse_masked",
-    "stack_rows",
-    "take_block",
-    "take_columns",
-    "take_rows",
-    "take_values",
-    "unchangeable",
-]
-
 _UNKNOWN_MEMORY = 2**33
 
 #: Files with the memory limit of a container, in the two versions of Linux control groups.

@@ -9,8 +9,6 @@ import numpy as np
 
 from polytomy.errors import Argument, ArgumentError
 
-__all__ = ["RandomState", "as_generator", "draw_seed", "partition_seeds", "seed_all"]
-
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from polytomy.errors import DataError
 
-__all__ = ["MOST_ROWS_OR_COLUMNS", "check_csr_parts", "check_sparse", "is_sparse"]
-
 #: Limit on the rows and on the columns of sparse data: LIBSVM numbers them with 32 bits.
 MOST_ROWS_OR_COLUMNS = 2**31 - 1
 

@@ -1,6 +1,7 @@
-"""Arrays that need no conversion, recognised without scikit-learn's checks.
+"""Training data and samples to predict, checked and converted once for all binaries.
 
-Those checks take a tenth of a millisecond or more, which is a lot for few samples.
+scikit-learn's checks take a tenth of a millisecond or more, which is a lot for few samples, so
+arrays that need no conversion are recognised without them.
 """
 
 from __future__ import annotations
@@ -25,126 +26,16 @@ from polytomy.inputs.numbers import check_range, refuse_labels
 from polytomy.inputs.rows import count_rows, refuse_dates, refuse_masked
 from polytomy.inputs.sparse import check_sparse
 
-__all__ = [
-    "Samples",
-    "are_plain_labels",
-    "blocks_of",
-    "check_batch_labels",
-    "check_features",
-    "check_regression_data",
-    "check_training_data",
-    "input_key",
-    "is_plain_array",
-]
-
-
-def is_plain_array(X: Any) -> TypeGuard[NDArray[np.float64]]:
-    """Return whether ``check_array`` would return X unchanged: finite float64, in C order.
-
-    Examples
-    --------
-    >>> is_plain_array(np.eye(2)), is_plain_array(np.array([[np.nan]])), is_plain_array([[1.0]])
-    (True, False, False)
-    """
-    is_in_form = (
-        type(X) is np.ndarray
-        and X.ndim == 2
-        and X.dtype == np.float64
-        and X.size > 0
-        and X.flags.c_contiguous
-    )
-    # A sum that overflows is not finite either; such arrays go through scikit-learn's checks.
-    with np.errstate(over="ignore", invalid="ignore"):
-        return is_in_form and bool(np.isfinite(X.sum()))
-
-
-def are_plain_labels(y: Any) -> TypeGuard[NDArray[Any]]:
-    """Return whether y is an array of labels that scikit-learn accepts without a warning.
-
-    scikit-learn warns if more than half of the labels are different: they may be numbers to
-    predict.
-
-    Examples
-    --------
-    >>> are_plain_labels(np.array([0, 1, 0, 1])), are_plain_labels(np.array([0.5, 1.5, 0.5, 1.5]))
-    (True, False)
-    """
-    is_in_form = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuU" and y.size > 0
-    return is_in_form and 2 * len(np.unique(y)) <= len(y)
-
-
-# -- Samples to be scored by many models, checked and converted once --
-
-
-class Samples:
-    """Samples as given, and converted to numbers for models that need numbers.
-
-    Parameters
-    ----------
-    X : array, sparse matrix, frame or list of shape (n_samples, n_features)
-
-    Attributes
-    ----------
-    raw : X; sparse data is in canonical CSR form with checked indices
-    n_rows : int
-    """
-
-    def __init__(self, X: Any) -> None:
-        refuse_masked(X, "X")
-        self.raw = check_sparse(X)
-        self.n_rows = count_rows(X)
-        self._as_numbers: dict[Hashable, Any] = {}
-
-    def as_numbers(self, model: Any, n_features: int) -> Any:
-        """Return the samples as a float64 array or CSR matrix, checked as the model checks them.
-
-        The names and number of features are compared with those the model was fitted with. Models
-        with the same `input_key` share the result.
-        """
-        key = input_key(model, n_features)
-        if key not in self._as_numbers:
-            self._as_numbers[key] = _checked(self.raw, model, n_features)
-        return self._as_numbers[key]
-
-
-def input_key(model: Any, n_features: int) -> Hashable:
-    """Return the number and names of a model's features; models with equal keys share samples."""
-    names = getattr(model, "feature_names_in_", None)
-    return n_features, None if names is None else tuple(names)
-
-
-def blocks_of(n_rows: int, bytes_of_row: int, most_bytes: int) -> Iterator[slice]:
-    """Yield slices of rows whose temporary arrays take at most `most_bytes`.
-
-    Examples
-    --------
-    >>> list(blocks_of(5, bytes_of_row=8, most_bytes=24))
-    [slice(0, 3, None), slice(3, 5, None)]
-    """
-    size = max(1, most_bytes // max(1, bytes_of_row))
-    for first in range(0, n_rows, size):
-        yield slice(first, min(n_rows, first + size))
-
-
-def _checked(X: Any, model: Any, n_features: int) -> Any:
-    has_names = hasattr(model, "feature_names_in_")
-    if not has_names and is_plain_array(X) and X.shape[1] == n_features:
-        return X
-    refuse_dates(X, "X")
-    options: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
-    if isinstance(model, BaseEstimator):
-        return validate_data(model, X, reset=False, **options)
-    X = check_array(X, input_name="X", **options)
-    if X.shape[1] != n_features:
-        raise DataError(f"X has {X.shape[1]} features; the binaries were fitted to {n_features}.")
-    return X
-
-
-# -- Training data and samples to predict, in the form that the binaries take --
-
-
 # Training on so few rows is so fast that scikit-learn's checks would take a tenth of the time.
 _FEW_ROWS = 1000
+
+# Missing values are left to the binaries, which all check their input: a pipeline may impute them,
+# whatever its tags say, and estimators from a scheme's specifications are not known yet.
+_OPTIONS: dict[str, Any] = {
+    "accept_sparse": True,
+    "dtype": None,
+    "ensure_all_finite": "allow-nan",
+}
 
 
 def check_training_data(
@@ -238,15 +129,6 @@ def _check_memory(X: Any) -> Any:
     return check_sparse(X)
 
 
-# Missing values are left to the binaries, which all check their input: a pipeline may impute them,
-# whatever its tags say, and estimators from a scheme's specifications are not known yet.
-_OPTIONS: dict[str, Any] = {
-    "accept_sparse": True,
-    "dtype": None,
-    "ensure_all_finite": "allow-nan",
-}
-
-
 def _is_left_to_estimator(X: Any) -> bool:
     """Return whether X is a frame, strings or dicts, which only the estimator knows how to read."""
     if any(hasattr(X, name) for name in ("iloc", "columns", "__dataframe__")):
@@ -255,3 +137,105 @@ def _is_left_to_estimator(X: Any) -> bool:
         return len(X) > 0 and isinstance(X[0], str | Mapping)
     is_column = len(getattr(X, "shape", ())) == 1
     return is_column and np.asarray(X).dtype.kind in "OUS"
+
+
+def is_plain_array(X: Any) -> TypeGuard[NDArray[np.float64]]:
+    """Return whether ``check_array`` would return X unchanged: finite float64, in C order.
+
+    Examples
+    --------
+    >>> is_plain_array(np.eye(2)), is_plain_array(np.array([[np.nan]])), is_plain_array([[1.0]])
+    (True, False, False)
+    """
+    is_in_form = (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype == np.float64
+        and X.size > 0
+        and X.flags.c_contiguous
+    )
+    # A sum that overflows is not finite either; such arrays go through scikit-learn's checks.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return is_in_form and bool(np.isfinite(X.sum()))
+
+
+def are_plain_labels(y: Any) -> TypeGuard[NDArray[Any]]:
+    """Return whether y is an array of labels that scikit-learn accepts without a warning.
+
+    scikit-learn warns if more than half of the labels are different: they may be numbers to
+    predict.
+
+    Examples
+    --------
+    >>> are_plain_labels(np.array([0, 1, 0, 1])), are_plain_labels(np.array([0.5, 1.5, 0.5, 1.5]))
+    (True, False)
+    """
+    is_in_form = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuU" and y.size > 0
+    return is_in_form and 2 * len(np.unique(y)) <= len(y)
+
+
+# -- samples to be scored by many models -----------------------------------------------------------
+
+
+class Samples:
+    """Samples as given, and converted to numbers for models that need numbers.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, frame or list of shape (n_samples, n_features)
+
+    Attributes
+    ----------
+    raw : X; sparse data is in canonical CSR form with checked indices
+    n_rows : int
+    """
+
+    def __init__(self, X: Any) -> None:
+        refuse_masked(X, "X")
+        self.raw = check_sparse(X)
+        self.n_rows = count_rows(X)
+        self._as_numbers: dict[Hashable, Any] = {}
+
+    def as_numbers(self, model: Any, n_features: int) -> Any:
+        """Return the samples as a float64 array or CSR matrix, checked as the model checks them.
+
+        The names and number of features are compared with those the model was fitted with. Models
+        with the same `input_key` share the result.
+        """
+        key = input_key(model, n_features)
+        if key not in self._as_numbers:
+            self._as_numbers[key] = _checked(self.raw, model, n_features)
+        return self._as_numbers[key]
+
+
+def _checked(X: Any, model: Any, n_features: int) -> Any:
+    has_names = hasattr(model, "feature_names_in_")
+    if not has_names and is_plain_array(X) and X.shape[1] == n_features:
+        return X
+    refuse_dates(X, "X")
+    options: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
+    if isinstance(model, BaseEstimator):
+        return validate_data(model, X, reset=False, **options)
+    X = check_array(X, input_name="X", **options)
+    if X.shape[1] != n_features:
+        raise DataError(f"X has {X.shape[1]} features; the binaries were fitted to {n_features}.")
+    return X
+
+
+def input_key(model: Any, n_features: int) -> Hashable:
+    """Return the number and names of a model's features; models with equal keys share samples."""
+    names = getattr(model, "feature_names_in_", None)
+    return n_features, None if names is None else tuple(names)
+
+
+def blocks_of(n_rows: int, bytes_of_row: int, most_bytes: int) -> Iterator[slice]:
+    """Yield slices of rows whose temporary arrays take at most `most_bytes`.
+
+    Examples
+    --------
+    >>> list(blocks_of(5, bytes_of_row=8, most_bytes=24))
+    [slice(0, 3, None), slice(3, 5, None)]
+    """
+    size = max(1, most_bytes // max(1, bytes_of_row))
+    for first in range(0, n_rows, size):
+        yield slice(first, min(n_rows, first + size))

@@ -37,18 +37,6 @@ from polytomy.learners.trained import METHODS, Output, TrainedBinary
 from polytomy.learners.workload import Trained, Workload, run_jobs
 from polytomy.states import State, field_values, stored_as
 
-__all__ = [
-    "SidesModel",
-    "SidesProblem",
-    "adopt_sides",
-    "check_sides_calibration",
-    "choose_sides_output",
-    "side_binaries",
-    "sides_problem",
-    "train_sided_models",
-    "train_sides",
-]
-
 Floats = NDArray[np.float64]
 
 

@@ -40,8 +40,6 @@ from polytomy.model.sets import check_levels, check_score, choose_sets
 from polytomy.model.trees import descend_nodes, find_hierarchy, sum_below_nodes
 from polytomy.scheme import Scheme, SchemeEnsemble
 
-__all__ = ["AnsweringMixin", "scheme_as_html", "why_no_probabilities"]
-
 Floats = NDArray[np.float64]
 
 # Number of lines of a scheme that notebooks show.

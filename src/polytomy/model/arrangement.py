@@ -11,21 +11,13 @@ from numpy.typing import NDArray
 from polytomy.errors import SchemeError
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.learners.bank import Bank
-from polytomy.model.dichotomies import Dichotomy, bind_classes, sides_key
+from polytomy.learners.problems import Dichotomy
+from polytomy.model.dichotomies import bind_classes, sides_key
 from polytomy.model.scheme_argument import Solver, gives_probabilities, solve_by
 from polytomy.onnx_graph import Graph, Value
 from polytomy.scheme import BinaryName, ClassRef, Partition, Scheme
 from polytomy.scheme.partitions import compact_classes, iterate_sides, set_key
 from polytomy.solvers.solving import export_decoding
-
-__all__ = [
-    "Arrangement",
-    "ClassTranslation",
-    "arrange_trained",
-    "first_rows",
-    "is_walk_cheaper",
-    "walk_down_tree",
-]
 
 # How much slower an inner product is in a walk, which gathers rows and evaluates node by node.
 _WALK_OVERHEAD = 1.5

@@ -24,16 +24,6 @@ from polytomy.inputs.numbers import check_weights
 from polytomy.onnx_graph import Graph, Value
 from polytomy.states import State, field_values, stored_as
 
-__all__ = [
-    "ClassFrequencies",
-    "Costs",
-    "PriorShift",
-    "check_costs",
-    "find_training_prior",
-    "maximise_likelihood",
-    "shift_prior",
-]
-
 Floats = NDArray[np.float64]
 
 # Priors may be rounded to three digits, such as 0.333 three times; they are divided by their sum.

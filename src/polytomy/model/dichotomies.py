@@ -15,18 +15,8 @@ from polytomy.learners.sides import adopt_sides
 from polytomy.learners.specification import estimator_from
 from polytomy.learners.trained import TrainedBinary, adopt_fitted, is_fitted
 from polytomy.scheme import BinaryName, Label, Partition, Scheme
-from polytomy.scheme.layout import normalize_labels
+from polytomy.scheme.nodes import normalize_labels
 from polytomy.scheme.partitions import iterate_sides, set_key
-
-__all__ = [
-    "Dichotomy",
-    "WholePartition",
-    "bind_classes",
-    "check_models",
-    "make_dichotomies",
-    "names_in",
-    "sides_key",
-]
 
 _MOST_NAMED = 10
 

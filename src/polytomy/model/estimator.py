@@ -1,4 +1,4 @@
-"""What a meta-estimator inherits from its two-class estimator: tags, metadata, parameters."""
+"""What estimators share: the tags of an inner estimator, interrupted fits, and listeners."""
 
 from __future__ import annotations
 
@@ -14,34 +14,19 @@ from polytomy.learners.options import TrainingListener
 from polytomy.learners.preparation import check_nested_parameters, resolve_estimator, tags_of
 from polytomy.model.parameters import make_router
 
-__all__ = [
-    "CallbackListener",
-    "CallbackSupportMixin",
-    "FollowsEstimatorMixin",
-    "ListenerGroup",
-    "progress_bar",
-    "undone_if_interrupted",
-    "why_no_partial_fit",
-    "with_callbacks",
-]
-
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
+try:
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+    from sklearn.callback import with_callbacks as with_callbacks
+except ImportError:  # pragma: no cover - scikit-learn before 1.9 has no callbacks
 
-def why_no_partial_fit(classifier: Any) -> str:
-    """Return why a classifier cannot be trained in batches; empty if it can."""
-    if isinstance(classifier.class_weight, str):
-        return (
-            f'class_weight="{classifier.class_weight}" needs all the data at once. Use a dict of '
-            "labels and weights."
-        )
-    estimator = resolve_estimator(classifier.estimator)
-    if not hasattr(estimator, "partial_fit"):
-        return (
-            f"{type(estimator).__name__!r} object has no attribute 'partial_fit'. Use an estimator "
-            "such as SGDClassifier()."
-        )
-    return ""
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Adds nothing."""
+
+    def with_callbacks(method: _Method) -> _Method:
+        """Return the method unchanged."""
+        return method
 
 
 class FollowsEstimatorMixin:
@@ -67,48 +52,6 @@ class FollowsEstimatorMixin:
             for name in ("sparse", "pairwise", "allow_nan", "categorical", "string"):
                 setattr(tags.input_tags, name, getattr(inner.input_tags, name))
         return tags
-
-
-# -- scikit-learn's callbacks (1.9 and later): each binary is a task of the fit --
-
-
-try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:  # pragma: no cover - scikit-learn before 1.9 has none
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Adds nothing."""
-
-    def with_callbacks(method: _Method) -> _Method:
-        """Return the method unchanged."""
-        return method
-
-
-class CallbackListener(TrainingListener):
-    """Notifies the callbacks of an estimator about its fit and about each trained binary."""
-
-    def __init__(self, estimator: Any, n_tasks: int, X: Any, y: Any) -> None:
-        self._estimator = estimator
-        self._context: Any = None
-        if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
-            self._context = estimator._init_callback_context(max_subtasks=n_tasks)
-            self._context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
-
-    def trained(self, partition: str) -> None:
-        """Notify the callbacks that a binary has been trained."""
-        if self._context is None:
-            return
-        task = self._context.subcontext(task_name=partition)
-        task.call_on_fit_task_begin(estimator=self._estimator)
-        task.call_on_fit_task_end(estimator=self._estimator)
-
-    def end(self, X: Any, y: Any) -> None:
-        """Notify the callbacks that the fit is done."""
-        if self._context is not None:
-            self._context.call_on_fit_task_end(estimator=self._estimator, X=X, y=y)
-
-
-# -- A fit that is interrupted leaves the estimator as it was --
 
 
 def undone_if_interrupted(fit: _Method) -> _Method:
@@ -148,7 +91,7 @@ def undone_if_interrupted(fit: _Method) -> _Method:
     return cast(_Method, run)
 
 
-# -- Progress reporting --
+# -- listeners: what is told about the progress of a fit -------------------------------------------
 
 
 class ListenerGroup(TrainingListener):
@@ -206,3 +149,27 @@ def progress_bar(n_partitions: int, verb: str = "training") -> Iterator[Training
     )
     with Progress(*columns, console=Console(stderr=True)) as bar:
         yield _ProgressBar(bar, bar.add_task("", total=n_partitions))
+
+
+class CallbackListener(TrainingListener):
+    """Notifies the callbacks of an estimator about its fit and about each trained binary."""
+
+    def __init__(self, estimator: Any, n_tasks: int, X: Any, y: Any) -> None:
+        self._estimator = estimator
+        self._context: Any = None
+        if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
+            self._context = estimator._init_callback_context(max_subtasks=n_tasks)
+            self._context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+
+    def trained(self, partition: str) -> None:
+        """Notify the callbacks that a binary has been trained."""
+        if self._context is None:
+            return
+        task = self._context.subcontext(task_name=partition)
+        task.call_on_fit_task_begin(estimator=self._estimator)
+        task.call_on_fit_task_end(estimator=self._estimator)
+
+    def end(self, X: Any, y: Any) -> None:
+        """Notify the callbacks that the fit is done."""
+        if self._context is not None:
+            self._context.call_on_fit_task_end(estimator=self._estimator, X=X, y=y)

@@ -43,16 +43,6 @@ from polytomy.scheme import CodingMatrix, Scheme
 from polytomy.scheme.structure import NO_CHILD
 from polytomy.solvers.nested import join_trees
 
-__all__ = [
-    "Explanation",
-    "Explanations",
-    "Term",
-    "TreePaths",
-    "explain_samples",
-    "find_linear_terms",
-    "logarithmic_mean",
-]
-
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 

@@ -28,6 +28,7 @@ from polytomy.inputs.rows import take_rows
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.bank import Bank
 from polytomy.learners.options import TrainingOptions
+from polytomy.learners.problems import Dichotomy
 from polytomy.learners.trained import (
     Output,
     TrainedBinary,
@@ -36,29 +37,9 @@ from polytomy.learners.trained import (
 )
 from polytomy.learners.workload import Trained
 from polytomy.metrics import METRICS, JudgedSamples
-from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.sets import ConformityRows, collect_conformity
 from polytomy.routines.threads import one_blas_thread
 from polytomy.states import LARGEST, State, field_values, stored_as
-
-__all__ = [
-    "MOST_SCORES",
-    "FinalCalibration",
-    "FoldRule",
-    "OutOfFold",
-    "calibration_weights",
-    "collect_out_of_fold",
-    "cross_decisions",
-    "find_fold_rule",
-    "have_folds_anyway",
-    "learn_conformity",
-    "learn_final_calibration",
-    "plan_folds",
-    "remember_samples",
-    "score_samples",
-    "takes_weights",
-    "warn_of_no_rows",
-]
 
 Floats = NDArray[np.float64]
 

@@ -30,15 +30,6 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.states import LARGEST, State, field_values, stored_as
 
-__all__ = [
-    "SCORES",
-    "ConformityRows",
-    "check_levels",
-    "check_score",
-    "choose_sets",
-    "collect_conformity",
-]
-
 Floats = NDArray[np.float64]
 
 # At most a megabyte of rows is kept, but always at least a thousand rows.

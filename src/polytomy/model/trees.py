@@ -23,20 +23,6 @@ from polytomy.learners.linear.evaluation import LinearAnswers
 from polytomy.model.arrangement import Arrangement
 from polytomy.scheme import ClassRef, NodeRef, Scheme
 
-__all__ = [
-    "TreeSearch",
-    "blocks_of_rows",
-    "check_beam",
-    "check_top_k",
-    "descend_nodes",
-    "find_hierarchy",
-    "find_tree_search",
-    "search_tree",
-    "sort_best",
-    "sum_below_nodes",
-    "take_top_classes",
-]
-
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from polytomy.classifier import PolytomyClassifier
 from polytomy.errors import ModelFileError, PolytomyWarning, SchemeError
 from polytomy.learners.bank import Bank
+from polytomy.learners.problems import Dichotomy
 from polytomy.learners.trained import TrainedBinary
 from polytomy.model.arrangement import Arrangement
 from polytomy.model.composition import Composition
-from polytomy.model.dichotomies import Dichotomy, bind_classes
+from polytomy.model.dichotomies import bind_classes
 from polytomy.model.scheme_argument import Solver, members_of
 from polytomy.scheme import Scheme, SchemeEnsemble
 

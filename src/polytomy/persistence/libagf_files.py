@@ -17,8 +17,8 @@ from sklearn.svm import SVC
 from polytomy.calibration.calibrators import TemperatureCalibrator
 from polytomy.errors import ArgumentError, ModelFileError
 from polytomy.learners.borders import BorderMachine
+from polytomy.learners.problems import Dichotomy
 from polytomy.learners.trained import Output, TrainedBinary
-from polytomy.model.dichotomies import Dichotomy
 from polytomy.persistence.fitted import (
     arrange_in_order,
     compose_trained,
@@ -27,7 +27,7 @@ from polytomy.persistence.fitted import (
 )
 from polytomy.persistence.model_files import LARGEST_TEXT_BYTES, open_model_file, size_of
 from polytomy.scheme import CodingMatrix, Scheme
-from polytomy.scheme.layout import DEFAULT_BASE, number_binaries, own_base
+from polytomy.scheme.nodes import DEFAULT_BASE, number_binaries, own_base
 from polytomy.scheme.short_forms import SHORT_FORMS
 
 __all__ = [

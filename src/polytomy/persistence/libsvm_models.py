@@ -22,10 +22,10 @@ from polytomy.designs import one_vs_one
 from polytomy.errors import Argument, ArgumentError, CalibrationWarning, ModelFileError, warn_caller
 from polytomy.files import open_atomically
 from polytomy.learners.preparation import list_steps, split_pipeline, takes_pairwise_values
+from polytomy.learners.problems import Dichotomy
 from polytomy.learners.svm.machines import KernelMachine, VectorPool, kernel_of, pool_by_bytes
 from polytomy.learners.trained import Output, TrainedBinary
 from polytomy.model.composition import Composition
-from polytomy.model.dichotomies import Dichotomy
 from polytomy.persistence.fitted import (
     arrange_in_order,
     compose_trained,

@@ -8,25 +8,21 @@ Functions use IEEE arithmetic as written, where a division by zero raises nothin
 may turn a product and a sum into one operation with one rounding: a quarter less time, and just as
 accurate.
 
-The routines that :mod:`polytomy.routines.dispatch` returns are Python functions. They call
-entries through :mod:`polytomy.routines.threads`.
+The routines that :mod:`polytomy.routines.dispatch` returns are Python functions. They call entries
+through :mod:`polytomy.routines.threads`. The name of an entry begins with that of its routine.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache, wraps
 from os.path import commonpath
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-import numpy as np
 from numba import njit
-from numba.core import event
 
-from polytomy.routines.threads import NotCompiled, is_compiling_allowed
+from polytomy.routines.dispatch import time_of_change
 
 __all__ = [
     "count_compiled",
@@ -36,101 +32,48 @@ __all__ = [
     "helper",
     "inlined_helper",
     "machine_code_folder",
-    "read_only",
     "summing_helper",
     "unfused_inlined_helper",
-    "with_read_only_arguments",
 ]
-
-_ROUTINES = Path(__file__).parent
-_IMPORTED_ROUTINES = re.compile(r"^from polytomy\.routines\.([\w.]+) import", re.MULTILINE)
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 _FUSED: dict[str, Any] = {"fastmath": {"contract"}}
-_ENTRY_OPTIONS: dict[str, Any] = {**_OPTIONS, "cache": True, "no_cfunc_wrapper": True}
-_HELPER_OPTIONS: dict[str, Any] = {
-    **_OPTIONS,
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
-
-
+_HELPER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True}
 _entries: list[Any] = []
 
 
 def entry(function: _Function) -> _Function:
     """Compile a function that Python calls."""
-    return _note_entry(njit(**_ENTRY_OPTIONS)(function))
+    return _note_entry(njit(cache=True, **_OPTIONS)(function))
 
 
 def fused_entry(function: _Function) -> _Function:
     """Compile a function that Python calls, with fused operations."""
-    return _note_entry(njit(**_ENTRY_OPTIONS | _FUSED)(function))
+    return _note_entry(njit(cache=True, **_OPTIONS, **_FUSED)(function))
 
 
-def _note_entry(compiled: Any) -> Any:
-    _entries.append(compiled)
-    return compiled
+helper = njit(**_HELPER)
+"""Compile a function that entries call."""
 
+fused_helper = njit(**_HELPER, **_FUSED)
+"""Compile a function that entries call, with fused operations."""
 
-def helper(function: _Function) -> _Function:
-    """Compile a function that entries call."""
-    return cast(_Function, njit(**_HELPER_OPTIONS)(function))
+unfused_inlined_helper = njit(**_HELPER, forceinline=True)
+"""Compile an innermost loop that is inlined into its callers.
 
+A call in a loop would update the reference counts of its array arguments.
+"""
 
-def unfused_inlined_helper(function: _Function) -> _Function:
-    """Compile an innermost loop like `inlined_helper`, with every operation rounded."""
-    return cast(_Function, njit(**_HELPER_OPTIONS, forceinline=True)(function))
+inlined_helper = njit(**_HELPER, **_FUSED, forceinline=True)
+"""Compile an innermost loop, with fused operations, that is inlined into its callers."""
 
+summing_helper = njit(**_HELPER, fastmath={"contract", "reassoc", "nsz"}, forceinline=True)
+"""Compile an innermost sum like `inlined_helper`, with terms that may be added in any order.
 
-def fused_helper(function: _Function) -> _Function:
-    """Compile a function that entries call, with fused operations."""
-    return cast(_Function, njit(**_HELPER_OPTIONS | _FUSED)(function))
-
-
-def inlined_helper(function: _Function) -> _Function:
-    """Compile an innermost loop, with fused operations, that is inlined into its callers.
-
-    A call in a loop would update the reference counts of its array arguments.
-    """
-    return cast(_Function, njit(**_HELPER_OPTIONS | _FUSED, forceinline=True)(function))
-
-
-def summing_helper(function: _Function) -> _Function:
-    """Compile an innermost sum like `inlined_helper`, with terms that may be added in any order.
-
-    The processor can then add several terms at a time.
-    """
-    options = {**_HELPER_OPTIONS, "fastmath": {"contract", "reassoc", "nsz"}}
-    return cast(_Function, njit(**options, forceinline=True)(function))
-
-
-def with_read_only_arguments(function: _Function) -> _Function:
-    """Pass all arrays to a compiled function as read-only and in C order.
-
-    Numba then compiles it once, whatever arrays the caller passes.
-    """
-
-    @wraps(function)
-    def run(*arguments: Any) -> Any:
-        return function(*(read_only(argument) for argument in arguments))
-
-    return cast(_Function, run)
-
-
-def read_only(argument: Any) -> Any:
-    """Return a read-only view of an array in C order, and anything else unchanged.
-
-    An array in another order is copied. Numba gives arrays different types depending on their order
-    and on whether they are writeable, and would compile a function again for each.
-    """
-    if not isinstance(argument, np.ndarray):
-        return argument
-    view = np.ascontiguousarray(argument).view()
-    view.flags.writeable = False
-    return view
+The processor can then add several terms at a time.
+"""
 
 
 def count_compiled() -> int:
@@ -143,41 +86,17 @@ def machine_code_folder() -> Path:
     return Path(commonpath([each.stats.cache_path for each in _entries]))
 
 
-def _delete_stale_code() -> None:
-    """Delete the index of machine code that is older than a source it was compiled from.
+def _note_entry(compiled: Any) -> Any:
+    """List an entry, without machine code that is older than a file it was compiled from.
 
     Numba compiles a function again if its own file has changed, but not if only the file of a
     function that it calls has changed.
     """
-    for index in _ROUTINES.glob("**/__pycache__/*.nbi"):
-        sources = _sources_of(index.parents[1] / f"{index.name.split('.')[0]}.py")
+    _entries.append(compiled)
+    subject = Path(compiled.py_func.__code__.co_filename).stem
+    for index in Path(compiled.stats.cache_path).glob(f"{subject}.{compiled.__name__}-*.nbi"):
         # Another process may be doing the same, or the directory may be read-only.
         with suppress(OSError):
-            newest = max((source.stat().st_mtime for source in sources), default=0.0)
-            if index.stat().st_mtime < newest:
+            if index.stat().st_mtime < time_of_change(subject):
                 index.unlink()
-
-
-@cache
-def _sources_of(source: Path) -> frozenset[Path]:
-    """Return the file of a routine and of all routine modules that it imports."""
-    if not source.exists():
-        return frozenset()
-    imported = _IMPORTED_ROUTINES.findall(source.read_text(encoding="utf-8"))
-    files = (_ROUTINES / f"{name.replace('.', '/')}.py" for name in imported)
-    return frozenset({source}).union(*map(_sources_of, files))
-
-
-class _Refusal(event.Listener):
-    """Prevents compilation where it is not allowed; Numba has already looked in its cache."""
-
-    def on_start(self, event: Any) -> None:
-        if not is_compiling_allowed():
-            raise NotCompiled
-
-    def on_end(self, event: Any) -> None:
-        pass
-
-
-_delete_stale_code()
-event.register("numba:compile", _Refusal())  # type: ignore[no-untyped-call]
+    return compiled

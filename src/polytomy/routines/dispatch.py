@@ -2,7 +2,7 @@
 
 The routine `name` of the subject `s` is the function `name` of both `routines/reference/s.py` and
 `routines/compiled/s.py`. While a routine is not compiled, its twin may stand in for it
-(:mod:`polytomy.routines.threads`). The compiled module, and with it Numba, is imported when there
+(:mod:`polytomy.routines.stand_ins`). The compiled module, and with it Numba, is imported when there
 is machine code to load or a routine has to be compiled.
 
 The environment variable POLYTOMY_ROUTINES forces one of them: `reference` or `compiled`. If it is
@@ -26,63 +26,22 @@ from types import ModuleType
 from typing import Any
 
 from polytomy.errors import ArgumentError, RoutineWarning, warn_caller
-from polytomy.routines.threads import (
-    Budgets,
-    NotCompiled,
-    OverBudget,
-    RoutineFailure,
-    find_stand_in,
-    run_aside,
-    without_compiling,
-)
+from polytomy.routines.stand_ins import OverBudget, run_stand_in
+from polytomy.routines.threads import RoutineFailure, run_aside
 
 __all__ = [
     "ENVIRONMENT_VARIABLE",
     "compiled_routine",
     "explain_cause",
-    "may_have_machine_code",
+    "has_machine_code",
     "prefers_compiled",
     "routine",
+    "time_of_change",
 ]
-
-_SOURCES = Path(__file__).parent / "compiled"
-
-
-@cache
-def may_have_machine_code(subject: str) -> bool:
-    """Return False if no routine of a subject seems to have machine code that could be loaded.
-
-    Importing Numba takes a third of a second, which small tasks need not wait for. The files are
-    looked for once: a process does not notice what another one compiles later on.
-
-    Numba writes to the folder NUMBA_CACHE_DIR, or else next to the sources. If it may not, or if
-    it is set up differently, the answer is True, and Numba itself looks for the files.
-    """
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    folder = Path(chosen) if chosen else _SOURCES / "__pycache__"
-    if (
-        "numba" in sys.modules
-        or not _SOURCES.is_dir()  # in a zip file
-        or not _is_writable(folder)
-        or os.environ.get("NUMBA_CACHE_LOCATOR_CLASSES")
-        or Path(".numba_config.yaml").exists()
-    ):
-        return True
-    # In a chosen folder, the files are in a subfolder named after the sources' folder and a hash.
-    return any(folder.glob(f"{_SOURCES.name}_*/{subject}.*.nbi" if chosen else f"{subject}.*.nbi"))
-
-
-def _is_writable(folder: Path) -> bool:
-    """Return whether a folder can be written to; if it does not exist, whether it can be made."""
-    while not folder.exists() and folder != folder.parent:
-        folder = folder.parent
-    return os.access(folder, os.W_OK)
-
 
 ENVIRONMENT_VARIABLE = "POLYTOMY_ROUTINES"
 
-_OLD_ENVIRONMENT_VARIABLE = "POLYTOMY_KERNELS"
-"""The variable's name in version 0.1, which still works."""
+_COMPILED = Path(__file__).parent / "compiled"
 
 Routine = Callable[..., Any]
 
@@ -92,6 +51,7 @@ class _CompiledSide:
 
     def __init__(self) -> None:
         self.usable = True
+        self.used: set[tuple[str, str]] = set()
 
     def give_up(self, reason: str) -> None:
         """Use the reference routines from now on, and warn once with the reason."""
@@ -107,7 +67,6 @@ class _CompiledSide:
 
 
 _compiled_side = _CompiledSide()
-_budgets = Budgets()
 _imported: dict[str, ModuleType] = {}
 
 
@@ -146,7 +105,10 @@ def routine(name: str, subject: str, *, needs_compiled: bool = False) -> Routine
 
 def compiled_routine(name: str, subject: str) -> Routine:
     """Return the compiled routine with the given name; it raises RoutineFailure if Numba fails."""
-    compiled: Routine = getattr(_compiled_twin(subject), name)
+    if subject not in _imported:
+        # On another thread, because an interrupted import of Numba cannot be retried.
+        _imported[subject] = run_aside(_import_compiled, subject, cost=float("inf"))
+    compiled: Routine = getattr(_imported[subject], name)
     return compiled
 
 
@@ -160,27 +122,64 @@ def prefers_compiled() -> bool:
     return _compiled_side.usable
 
 
+def explain_cause(failure: RoutineFailure) -> str:
+    """Return the type and the first line of the error that made a routine fail."""
+    error = failure.__cause__
+    first_line = (str(error).strip() or "no message").splitlines()[0]
+    return f"{type(error).__name__}: {first_line}"
+
+
+@cache
+def has_machine_code(name: str, subject: str) -> bool:
+    """Return whether there are files with machine code of a routine.
+
+    They are looked for once, and without importing Numba, which takes a third of a second: small
+    tasks need not wait for that. Numba writes to the folder NUMBA_CACHE_DIR, or else next to the
+    sources. If it may not, and keeps the files elsewhere, they are not found, and the twin of a
+    routine does small tasks.
+
+    The name of a file starts with those of the module and the function. The functions of a routine
+    are named after it: `_couple_pairs_in_lanes` belongs to `couple_pairs`.
+    """
+    chosen, version = os.environ.get("NUMBA_CACHE_DIR"), "".join(map(str, sys.version_info[:2]))
+    files = f"{subject}._{name}*.py{version}*.nbi"
+    # A chosen folder has a subfolder with the name of the folder of sources, and a hash.
+    folder = Path(chosen) if chosen else _COMPILED / "__pycache__"
+    found = folder.glob(f"{_COMPILED.name}_*/{files}" if chosen else files)
+    return any(file.stat().st_mtime >= time_of_change(subject) for file in found)
+
+
+def time_of_change(subject: str) -> float:
+    """Return when a file that the machine code of a subject depends on was last changed.
+
+    These are the files whose names begin with the subject, in either folder of twins, and what all
+    subjects share.
+    """
+    own = _COMPILED.parent.glob(f"[cr]*/{subject}*.py")
+    shared = (_COMPILED.parent / "compiling.py", _COMPILED / "kernels.py")
+    return max((file.stat().st_mtime for file in (*own, *shared) if file.exists()), default=0.0)
+
+
 @cache
 def _is_numba_installed() -> bool:
     return find_spec("numba") is not None
 
 
 def _forced_side() -> str:
-    variable = ENVIRONMENT_VARIABLE
-    value = os.environ.get(variable)
-    if value is None:
-        variable = _OLD_ENVIRONMENT_VARIABLE
-        value = os.environ.get(variable, "")
-    side = value.strip().lower()
+    side = os.environ.get(ENVIRONMENT_VARIABLE, "").strip().lower()
     if side not in ("", "reference", "compiled"):
         raise ArgumentError(
-            f'{variable} must be "reference" or "compiled", or not set; got {side!r}.'
+            f'{ENVIRONMENT_VARIABLE} must be "reference" or "compiled", or not set; got {side!r}.'
         )
     return side
 
 
 def _twin(side: str, subject: str) -> ModuleType:
     return importlib.import_module(f"polytomy.routines.{side}.{subject}")
+
+
+def _import_compiled(subject: str, stop: object) -> ModuleType:
+    return _twin("compiled", subject)
 
 
 @cache
@@ -190,50 +189,21 @@ def _compiled_or_reference(
     """Return a function that runs the compiled routine, or the reference if Numba fails."""
     reference: Routine = getattr(_twin("reference", subject), name)
 
-    stand_in = None if is_forced else find_stand_in(name, subject)
-
     def run(*arguments: Any) -> Any:
+        is_ready = is_forced or (name, subject) in _compiled_side.used
+        if not (is_ready or has_machine_code(name, subject)):
+            with suppress(OverBudget):
+                return run_stand_in(f"{subject}.{name}", reference, arguments)
         try:
-            if stand_in is not None:
-                with suppress(OverBudget):
-                    try:
-                        return _run_without_compiling(name, subject, arguments)
-                    except NotCompiled:
-                        key = f"{subject}.{name}"
-                        return _budgets.answer(key, stand_in, reference, arguments)
-            return compiled_routine(name, subject)(*arguments)
+            answer = compiled_routine(name, subject)(*arguments)
         except RoutineFailure as failure:
             if is_forced and failure.__cause__ is not None:
                 raise failure.__cause__ from None
             _compiled_side.give_up(explain_cause(failure))
             if needs_compiled:
                 raise
-        return reference(*arguments)
+            return reference(*arguments)
+        _compiled_side.used.add((name, subject))
+        return answer
 
     return run
-
-
-def _run_without_compiling(name: str, subject: str, arguments: tuple[Any, ...]) -> Any:
-    """Return the answer of a compiled routine; raise NotCompiled if it is not compiled yet."""
-    if subject not in _imported and not may_have_machine_code(subject):
-        raise NotCompiled
-    with without_compiling():
-        return compiled_routine(name, subject)(*arguments)
-
-
-def explain_cause(failure: RoutineFailure) -> str:
-    """Return the type and the first line of the error that made a routine fail."""
-    error = failure.__cause__
-    first_line = (str(error).strip() or "no message").splitlines()[0]
-    return f"{type(error).__name__}: {first_line}"
-
-
-def _compiled_twin(subject: str) -> ModuleType:
-    if subject not in _imported:
-        # On another thread, because an interrupted import of Numba cannot be retried.
-        _imported[subject] = run_aside(_import_compiled, subject, cost=float("inf"))
-    return _imported[subject]
-
-
-def _import_compiled(subject: str, stop: object) -> ModuleType:
-    return _twin("compiled", subject)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from polytomy.errors import SchemeError
 from polytomy.scheme.coding_matrix import CodingMatrix
-from polytomy.scheme.layout import BinaryName, Label
+from polytomy.scheme.nodes import BinaryName, Label
 
 if TYPE_CHECKING:
     from polytomy.scheme.scheme import Scheme

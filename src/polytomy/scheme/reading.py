@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,14 +32,13 @@ from polytomy.language.syntax_tree import (
 )
 from polytomy.scheme.code_checks import MAX_ENTRIES
 from polytomy.scheme.coding_matrix import CodingMatrix
-from polytomy.scheme.layout import (
+from polytomy.scheme.nodes import (
     DEFAULT_BASE,
     TWO_WAY,
     BinaryName,
     BranchRef,
     ClassRef,
     Label,
-    Layout,
     Node,
     NodeRef,
     branch_base,
@@ -115,8 +114,7 @@ def parse_with_warnings(text: str, name: str = "<text>") -> tuple[Scheme, tuple[
 
 def resolve_tree(tree: Branch, source: Source) -> tuple[Scheme, tuple[Problem, ...]]:
     """Return the scheme of a syntax tree, and the problems that `parse` would warn about."""
-    resolution: Resolution = resolve(tree, source)
-    return Scheme(resolution.layout.classes, resolution.layout.nodes), resolution.warnings
+    return _Resolver(source).resolve(tree)
 
 
 def read(path: str | os.PathLike[str]) -> Scheme:
@@ -151,27 +149,13 @@ def decode_text(data: bytes, name: str) -> str:
         raise ControlError((Problem(name, line, column, message),)) from None
 
 
-class Resolution(NamedTuple):
-    """A layout, and the warnings about its text."""
-
-    layout: Layout
-    warnings: tuple[Problem, ...]
-
-
-def resolve(branch: Branch, source: Source) -> Resolution:
-    """Return the layout of a syntax tree, or raise ControlError with all its problems."""
-    return _Resolver(source).resolve(branch)
-
-
+@dataclass(slots=True)
 class _Level:
     """State shared by the branches inside one pair of braces."""
 
-    __slots__ = ("base", "branches", "specification")
-
-    def __init__(self, base: str | None, specification: str | None) -> None:
-        self.base = base  # base name of the model that the braces belong to
-        self.specification = specification  # repeated by "."
-        self.branches: list[BranchRef] = []
+    base: str | None  # base name of the model that the braces belong to
+    specification: str | None  # repeated by "."
+    branches: list[BranchRef] = field(default_factory=list)
 
 
 class _Resolver:
@@ -183,7 +167,7 @@ class _Resolver:
         self.codes: list[tuple[tuple[BinaryName, ...], CodingMatrix, _Level]] = []
         self.entries = 0  # total number of entries of all codes
 
-    def resolve(self, root: Branch) -> Resolution:
+    def resolve(self, root: Branch) -> tuple[Scheme, tuple[Problem, ...]]:
         top = _Level(None, None)
         waiting: list[tuple[Branch, _Level, int]] = [(root, top, 0)]
         while waiting:
@@ -198,7 +182,7 @@ class _Resolver:
         nodes = [
             Node(binaries, code, tuple(level.branches)) for binaries, code, level in self.codes
         ]
-        return Resolution(Layout(tuple(self.places), tuple(nodes)), tuple(self.warnings))
+        return Scheme(self.places, nodes), tuple(self.warnings)
 
     def _add_class(self, word: Word, level: _Level) -> None:
         label = word_to_label(word)

@@ -14,21 +14,21 @@ from polytomy.language import print_branch
 from polytomy.language.lexer import find_lone_surrogate, is_name
 from polytomy.scheme.code_checks import MAX_ENTRIES
 from polytomy.scheme.coding_matrix import CodingMatrix
-from polytomy.scheme.layout import (
+from polytomy.scheme.nodes import (
     BinaryName,
     BranchRef,
     ClassRef,
     Label,
-    Layout,
     Node,
     NodeRef,
+    find_branch_starts,
     name_nodes,
     normalize_labels,
     one_model_code,
 )
 from polytomy.scheme.partitions import Partition
 from polytomy.scheme.structure import TreeShape
-from polytomy.scheme.writing import draw_matrix, draw_tree, layout_to_syntax
+from polytomy.scheme.writing import draw_matrix, draw_tree, scheme_to_syntax
 
 
 class Scheme:
@@ -61,11 +61,9 @@ class Scheme:
     nodes: tuple[Node, ...]
 
     def __init__(self, classes: Iterable[Any], nodes: Iterable[Node]) -> None:
-        layout = Layout(normalize_labels(classes), tuple(nodes))
-        _check(layout)
-        self.__dict__["_layout"] = layout
-        self.__dict__["classes"] = layout.classes
-        self.__dict__["nodes"] = layout.nodes
+        self.__dict__["classes"] = normalize_labels(classes)
+        self.__dict__["nodes"] = tuple(nodes)
+        _check(self.classes, self.nodes)
 
     @classmethod
     def from_code(
@@ -87,7 +85,7 @@ class Scheme:
     @cached_property
     def branch_starts(self) -> list[tuple[int, ...]]:
         """For each node, where the classes of each branch start, and where the last ones end."""
-        return self._layout.branch_starts()
+        return find_branch_starts(self.nodes)
 
     @cached_property
     def partitions(self) -> tuple[Partition, ...]:
@@ -122,7 +120,7 @@ class Scheme:
         If nodes have the same name, the names of the nodes above them are put in front:
         ``field/other``.
         """
-        return name_nodes(self._layout)
+        return name_nodes(self.nodes)
 
     @property
     def is_flat(self) -> bool:
@@ -156,25 +154,28 @@ class Scheme:
 
     def flatten(self) -> Scheme:
         """Return the scheme as one code over all classes, with the same binaries."""
-        return self._of(flatten_layout(self._layout))
+        if self.is_flat:
+            return self
+        binaries = [binary for node in self.nodes for binary in node.binaries]
+        return Scheme.from_code(flatten_code(self), self.classes, binaries)
 
     def to_tree(self) -> Scheme:
         """Return the tree with the same partitions as the code: the inverse of flattening a tree.
 
         Raises SchemeError if there is none.
         """
-        return self._of(unfold_layout(self._layout))
+        return _unfold(self)
 
     def __str__(self) -> str:
-        return print_branch(layout_to_syntax(self._layout))
+        return print_branch(scheme_to_syntax(self))
 
     def compact(self) -> str:
         """Return the control text with codes written as designs, such as ``@one-vs-one``."""
-        return print_branch(layout_to_syntax(self._layout, compact=True))
+        return print_branch(scheme_to_syntax(self, compact=True))
 
     def draw(self, *, matrix: bool = False) -> str:
         """Return a drawing for the terminal: the tree of nodes, or the coding matrix."""
-        return draw_matrix(flatten_layout(self._layout)) if matrix else draw_tree(self._layout)
+        return draw_matrix(self.flatten()) if matrix else draw_tree(self)
 
     # -- comparing, copying, printing -------------------------------------------------------------
 
@@ -183,10 +184,12 @@ class Scheme:
         return f"<Scheme: {kind}, {len(self.classes)} classes, {self.n_partitions} partitions>"
 
     def __eq__(self, other: object) -> bool:
-        return self._layout == other._layout if isinstance(other, Scheme) else NotImplemented
+        if not isinstance(other, Scheme):
+            return NotImplemented
+        return self.classes == other.classes and self.nodes == other.nodes
 
     def __hash__(self) -> int:
-        return hash(self._layout)
+        return hash((self.classes, self.nodes))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a scheme cannot be changed: {name}")
@@ -197,23 +200,14 @@ class Scheme:
     def __reduce__(self) -> tuple[Any, ...]:
         return Scheme, (self.classes, self.nodes)
 
-    @classmethod
-    def _of(cls, layout: Layout) -> Scheme:
-        return cls(layout.classes, layout.nodes)
 
-    @property
-    def _layout(self) -> Layout:
-        layout: Layout = self.__dict__["_layout"]
-        return layout
-
-
-def _check(layout: Layout) -> None:
+def _check(classes: tuple[Label, ...], nodes: tuple[Node, ...]) -> None:
     """Raise SchemeError unless the nodes are one tree over all classes with valid names."""
-    if not layout.classes:
+    if not classes:
         raise SchemeError("a scheme needs at least one class")
-    if not _is_one_tree(layout):
+    if not _is_one_tree(len(classes), nodes):
         raise SchemeError("the nodes and classes are not one tree in preorder, each in one branch")
-    for position, node in enumerate(layout.nodes):
+    for position, node in enumerate(nodes):
         where, n_partitions = f"node {position}", node.code.n_partitions
         columns = node.code.n_classes
         if len(node.branches) != columns:
@@ -236,34 +230,33 @@ def _check(layout: Layout) -> None:
                 )
 
 
-def _is_one_tree(layout: Layout) -> bool:
+def _is_one_tree(n_classes: int, nodes: tuple[Node, ...]) -> bool:
     """Return whether a walk from the root visits every class and every node once, in order."""
-    n_classes = n_nodes = 0
-    waiting: list[ClassRef | NodeRef] = [NodeRef(0) if layout.nodes else ClassRef(0)]
+    n_seen = n_nodes = 0
+    waiting: list[ClassRef | NodeRef] = [NodeRef(0) if nodes else ClassRef(0)]
     while waiting:
         branch = waiting.pop()
         if isinstance(branch, ClassRef):
-            if branch.index != n_classes:
+            if branch.index != n_seen:
                 return False
-            n_classes += 1
+            n_seen += 1
         else:
-            if branch.index != n_nodes or n_nodes >= len(layout.nodes):
+            if branch.index != n_nodes or n_nodes >= len(nodes):
                 return False
             n_nodes += 1
-            waiting.extend(reversed(layout.nodes[branch.index].branches))
-    return n_classes == len(layout.classes) and n_nodes == len(layout.nodes)
+            waiting.extend(reversed(nodes[branch.index].branches))
+    return n_seen == n_classes and n_nodes == len(nodes)
 
 
-def flatten_layout(layout: Layout) -> Layout:
-    """Return the layout as one code over all classes, with the same binaries in the same order.
+def flatten_code(scheme: Scheme) -> CodingMatrix:
+    """Return the code over all classes that has the partitions of all nodes, in their order.
 
     A branch in a partition becomes all classes below it. Classes that are not below the node are
     left out of its partitions (zero).
     """
-    if len(layout.nodes) <= 1:
-        return layout
-    n_classes = len(layout.classes)
-    n_rows = sum(node.code.n_rows for node in layout.nodes)
+    if scheme.is_flat:
+        return scheme.code
+    n_classes, n_rows = len(scheme.classes), scheme.n_rows
     if n_rows * n_classes > MAX_ENTRIES:
         raise SchemeError(
             f"the flat code would have {n_rows:,} rows of {n_classes:,} classes, over "
@@ -271,29 +264,27 @@ def flatten_layout(layout: Layout) -> Layout:
         )
     matrix = np.zeros((n_rows, n_classes), dtype=np.int8)
     row = 0
-    for node, starts in zip(layout.nodes, layout.branch_starts(), strict=True):
+    for node, starts in zip(scheme.nodes, scheme.branch_starts, strict=True):
         below = row + node.code.n_rows
         matrix[row:below, starts[0] : starts[-1]] = np.repeat(
             node.code.matrix, np.diff(starts), axis=1
         )
         row = below
-    binaries = tuple([binary for node in layout.nodes for binary in node.binaries])
-    branches = tuple([ClassRef(index) for index in range(n_classes)])
-    row_counts = np.concatenate([node.code.rows_per_partition for node in layout.nodes])
-    return Layout(layout.classes, (Node(binaries, CodingMatrix(matrix, row_counts), branches),))
+    row_counts = np.concatenate([node.code.rows_per_partition for node in scheme.nodes])
+    return CodingMatrix(matrix, row_counts)
 
 
-def unfold_layout(layout: Layout) -> Layout:
-    """Return the layout with each code replaced by the tree that has the same partitions.
+def _unfold(scheme: Scheme) -> Scheme:
+    """Return the scheme with each code replaced by the tree that has the same partitions.
 
     Classes are in the order of the tree. Raises SchemeError for a code that is not a tree.
     """
     classes: list[int] = []
     nodes: list[tuple[Node, list[BranchRef]]] = []
     top: list[BranchRef] = []
-    # Items to place: a branch of the old layout, or a pair (node, partition of its code).
+    # Items to place: a branch of the scheme, or a pair (node, partition of its code).
     waiting: list[tuple[BranchRef | tuple[int, int], list[BranchRef]]] = []
-    waiting.append((NodeRef(0) if layout.nodes else ClassRef(0), top))
+    waiting.append((NodeRef(0) if scheme.nodes else ClassRef(0), top))
     while waiting:
         item, siblings = waiting.pop()
         if isinstance(item, ClassRef):
@@ -302,10 +293,10 @@ def unfold_layout(layout: Layout) -> Layout:
             continue
         if isinstance(item, NodeRef):
             position = item.index
-            partition = int(_require_tree(layout.nodes[position]).order[0])
+            partition = int(_require_tree(scheme.nodes[position]).order[0])
         else:
             position, partition = item
-        node = layout.nodes[position]
+        node = scheme.nodes[position]
         children: list[BranchRef] = []
         siblings.append(NodeRef(len(nodes)))
         below = _require_tree(node).children_of(partition)
@@ -314,8 +305,8 @@ def unfold_layout(layout: Layout) -> Layout:
             (node.branches[~child] if child < 0 else (position, child), children)
             for child in reversed(below)
         )
-    return Layout(
-        tuple([layout.classes[index] for index in classes]),
+    return Scheme(
+        tuple([scheme.classes[index] for index in classes]),
         tuple([node._replace(branches=tuple(children)) for node, children in nodes]),
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from polytomy.language.lexer import Span, is_code_letter, printable
@@ -16,12 +18,11 @@ from polytomy.language.syntax_tree import (
     print_word,
 )
 from polytomy.scheme.coding_matrix import CodingMatrix
-from polytomy.scheme.layout import (
+from polytomy.scheme.nodes import (
     DEFAULT_BASE,
     BinaryName,
     ClassRef,
     Label,
-    Layout,
     Node,
     NodeRef,
     branch_base,
@@ -31,6 +32,9 @@ from polytomy.scheme.layout import (
     partition_name,
 )
 from polytomy.scheme.short_forms import DIRECT, find_short_form
+
+if TYPE_CHECKING:
+    from polytomy.scheme.scheme import Scheme
 
 _NOWHERE = Span(0, 0)
 
@@ -42,16 +46,16 @@ _LONGEST_WORD = 120
 _SIGNS = {-1: "-", 0: ".", 1: "+"}
 
 
-def layout_to_syntax(layout: Layout, *, compact: bool = False) -> Branch:
-    """Return the syntax tree of a layout; `compact` writes codes as designs where possible."""
-    leaves = [Leaf(label_to_word(label)) for label in layout.classes]
-    if not layout.nodes:
+def scheme_to_syntax(scheme: Scheme, *, compact: bool = False) -> Branch:
+    """Return the syntax tree of a scheme; `compact` writes codes as designs where possible."""
+    leaves = [Leaf(label_to_word(label)) for label in scheme.classes]
+    if not scheme.nodes:
         return leaves[0]
-    bases = _inherited_bases(layout) if compact else []
-    written: list[Branch | None] = [None] * len(layout.nodes)
+    bases = _inherited_bases(scheme) if compact else []
+    written: list[Branch | None] = [None] * len(scheme.nodes)
     # Children come after their parents, so in reverse order every branch is ready when needed.
-    for position in range(len(layout.nodes) - 1, -1, -1):
-        node = layout.nodes[position]
+    for position in range(len(scheme.nodes) - 1, -1, -1):
+        node = scheme.nodes[position]
         branches: list[Branch] = []
         for branch in node.branches:
             if isinstance(branch, ClassRef):
@@ -133,10 +137,10 @@ def _sides(code: CodingMatrix) -> list[tuple[tuple[int, ...], ...]]:
     return list(zip(*sides, strict=True))
 
 
-def _inherited_bases(layout: Layout) -> list[str]:
+def _inherited_bases(scheme: Scheme) -> list[str]:
     """Return the base name that each node inherits when the text is read; empty for the root."""
-    bases = [""] * len(layout.nodes)
-    for position, node in enumerate(layout.nodes):
+    bases = [""] * len(scheme.nodes)
+    for position, node in enumerate(scheme.nodes):
         below = [(i, b.index) for i, b in enumerate(node.branches) if isinstance(b, NodeRef)]
         if below:
             own = own_base(node.binaries, bases[position] or DEFAULT_BASE)
@@ -152,7 +156,7 @@ def _binary_word(binary: BinaryName) -> Word:
 # -- drawings -----------------------------------------------------------------------------------
 
 
-def draw_tree(layout: Layout) -> str:
+def draw_tree(scheme: Scheme) -> str:
     """Return a drawing of the nodes and classes as a tree.
 
     >>> from polytomy.scheme import parse
@@ -166,14 +170,14 @@ def draw_tree(layout: Layout) -> str:
     """
     lines: list[str] = []
     n_characters = 0  # also bounded, because the lines of a chain get longer and longer
-    waiting = [(NodeRef(0) if layout.nodes else ClassRef(0), "", "")]
+    waiting = [(NodeRef(0) if scheme.nodes else ClassRef(0), "", "")]
     while waiting and len(lines) < _MOST_LINES and n_characters < _MOST_CHARACTERS:
         branch, lead, below = waiting.pop()
         n_characters += len(lead)
         if isinstance(branch, ClassRef):
-            lines.append(lead + _drawn_label(layout.classes[branch.index]))
+            lines.append(lead + _drawn_label(scheme.classes[branch.index]))
             continue
-        node = layout.nodes[branch.index]
+        node = scheme.nodes[branch.index]
         lines.append(lead + _headline(node))
         last = len(node.branches) - 1
         children = [
@@ -198,8 +202,8 @@ def _headline(node: Node) -> str:
     return f"{len(node.binaries)} partitions over {len(node.branches)} branches: {shown}"
 
 
-def draw_matrix(layout: Layout) -> str:
-    """Return a drawing of the coding matrix of a flat layout, with a line for each row.
+def draw_matrix(scheme: Scheme) -> str:
+    """Return a drawing of the coding matrix of a flat scheme, with a line for each row.
 
     A partition with more than two sides has a line for each side, such as ``m/0``.
 
@@ -212,16 +216,16 @@ def draw_matrix(layout: Layout) -> str:
     n - . +
     o . - +
     """
-    if not layout.nodes:
-        return _drawn_label(layout.classes[0])
-    node = layout.nodes[0]
-    labels = [_drawn_label(label) for label in layout.classes[:_MOST_COLUMNS]]
+    if not scheme.nodes:
+        return _drawn_label(scheme.classes[0])
+    node = scheme.nodes[0]
+    labels = [_drawn_label(label) for label in scheme.classes[:_MOST_COLUMNS]]
     names = _row_names(node)
     width = max(map(len, names))
     lines = [" " * width + " " + "| " * column + label for column, label in enumerate(labels)]
     for name, row in zip(names, node.code.matrix[:_MOST_LINES, :_MOST_COLUMNS], strict=True):
         lines.append(f"{name:<{width}} " + " ".join([_SIGNS[value] for value in row.tolist()]))
-    if len(layout.classes) > _MOST_COLUMNS:
+    if len(scheme.classes) > _MOST_COLUMNS:
         lines.append(f"… cut after {_MOST_COLUMNS:,} classes")
     if node.code.n_rows > _MOST_LINES:
         lines.append(f"… cut after {_MOST_LINES:,} rows")

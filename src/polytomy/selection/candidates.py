@@ -1,4 +1,4 @@
-"""Candidates of a comparison: schemes, each with a solver."""
+"""Candidates of a comparison: schemes, each with a solver, and values of ``param_grid``."""
 
 from __future__ import annotations
 
@@ -14,21 +14,17 @@ from polytomy.learners.specification import check_parameter_values, print_value,
 from polytomy.model.scheme_argument import AUTO, SchemeArgument, Solver, gives_probabilities
 from polytomy.scheme import Scheme
 
-__all__ = [
-    "Candidate",
-    "candidates_from",
-    "default_candidates",
-    "describe_params",
-    "expand_candidates",
-    "set_grid_params",
-    "short_name",
-    "split_solver",
-]
-
 # Designs that would train on more than this many times the samples, over all their binaries, are
 # not tried by default: one-vs-one with more than a hundred classes, for instance.
 _MOST_WORK = 100
 _SOLVED_TWICE = ("one-vs-rest", "orthogonal")
+# GridSearchCV over a PolytomyClassifier needs this prefix, so it is accepted here too.
+_PREFIX = "estimator__"
+
+_FORM = (
+    ' must be a dict of lists of values, such as {"C": [1, 10], "gamma": [0.01, 0.1]}, or a list '
+    "of such dicts; got "
+)
 
 
 class Candidate(NamedTuple):
@@ -157,18 +153,6 @@ def short_name(value: Any) -> str:
     text = value if isinstance(value, str) else getattr(value, "__name__", None) or repr(value)
     text = " ".join(text.split())
     return text if len(text) <= 40 else f"{text[:39]}…"
-
-
-# -- Candidates with several values of the estimator's parameters: the option ``param_grid`` --
-
-
-# GridSearchCV over a PolytomyClassifier needs this prefix, so it is accepted here too.
-_PREFIX = "estimator__"
-
-_FORM = (
-    ' must be a dict of lists of values, such as {"C": [1, 10], "gamma": [0.01, 0.1]}, or a list '
-    "of such dicts; got "
-)
 
 
 def expand_candidates(

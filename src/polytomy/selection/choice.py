@@ -1,4 +1,8 @@
-"""Choosing after a race: the cheapest candidate that is as good as the best; the Pareto set."""
+"""Choosing after a race: the cheapest candidate that is as good as the best, and the results.
+
+A candidate that was dropped has fewer folds than the others, and folds differ. So ranks,
+differences and the Pareto set do not compare means over all folds, but use the common folds.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +15,17 @@ from numpy.typing import NDArray
 from polytomy.learners.options import TrainingOptions
 from polytomy.model.scheme_argument import SchemeArgument, Solver, gives_probabilities
 from polytomy.selection.candidates import default_candidates
+from polytomy.selection.measuring import Progress, RaceSetup
 from polytomy.selection.race import (
-    Progress,
     Race,
-    RaceSetup,
     Runner,
     comparison_folds,
     find_metric,
     run_race,
 )
 
-__all__ = ["choose_runner", "choose_scheme", "pareto_set", "tabulate_race"]
+DEFAULT_SCORING = ("log_loss", "uncertainty_coefficient")
+"""The metrics of a search: one of probabilities, which decides, and one of predictions."""
 
 
 def choose_runner(race: Race) -> Runner:
@@ -63,9 +67,6 @@ def pareto_set(criteria: NDArray[np.float64]) -> list[int]:
         for i, own in enumerate(values)
         if not np.any((values <= own).all(axis=1) & (values < own).any(axis=1))
     ]
-
-
-# -- The results of a race as a table with a row for each candidate --
 
 
 def tabulate_race(race: Race, winner: Runner) -> dict[str, Any]:
@@ -209,9 +210,6 @@ def _criteria(runner: Runner, n_folds: int) -> list[float]:
     return [*scores, *(_mean_or_nan(seconds[:n_folds]) for seconds in times)]
 
 
-# -- The scheme of ``scheme="auto"``: the winner of a race between the default candidates --
-
-
 def choose_scheme(
     X: Any,
     y: NDArray[Any],
@@ -239,7 +237,7 @@ def choose_scheme(
     n_classes = len(training.classes)
     if n_classes < 3:  # there is only one scheme
         return "one-vs-one"
-    deciding = "joint_log_loss" if gives_probabilities(solver) else "uncertainty_coefficient"
+    deciding = "joint_log_loss" if gives_probabilities(solver) else DEFAULT_SCORING[1]
     folds = comparison_folds(
         training.cv,
         X,

@@ -19,9 +19,8 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 from polytomy.scheme import CodingMatrix, NodeRef, Scheme
+from polytomy.scheme import scheme as schemes
 from polytomy.scheme.code_checks import MAX_ENTRIES
-from polytomy.scheme.layout import Layout
-from polytomy.scheme.scheme import flatten_layout
 from polytomy.scheme.structure import NO_CHILD, TreeShape
 
 FloatArray = NDArray[np.float64]
@@ -176,9 +175,7 @@ def check_flat_size(scheme: Scheme, parameter: str = "method") -> None:
 def flatten_code(scheme: Scheme) -> CodingMatrix:
     """Return the scheme as one code over all classes, rows in the order of the partitions."""
     check_flat_size(scheme)
-    if scheme.is_flat:
-        return scheme.code
-    return flatten_layout(Layout(scheme.classes, scheme.nodes)).nodes[0].code
+    return schemes.flatten_code(scheme)
 
 
 def join_trees(scheme: Scheme) -> TreeShape:

@@ -17,8 +17,6 @@ from polytomy.trials.measures import find_measure
 from polytomy.trials.protocol import PAPER_PAIRS, Protocol, describe_estimator
 from polytomy.trials.results import Cell, PairName, Results
 
-__all__ = ["Beside", "Published", "beside_published", "find_published"]
-
 # Largest difference that counts as agreement, in published standard deviations.
 _MOST_DEVIATIONS = 2
 _PAPER_NAMES = {(pair.configuration, pair.method) for pair in PAPER_PAIRS}
@@ -64,8 +62,8 @@ def find_published(measure: str, dataset: str, pair: PairName) -> Published | No
 
     Examples
     --------
-    >>> find_published("uncertainty_coefficient", "sat", ("one-vs-one", "least-squares"))
-    Published(mean=0.8, std=0.01, note='')
+    >>> find_published("winner_brier_score", "sat", ("one-vs-one", "least-squares"))
+    Published(mean=0.246, std=0.006, note='')
     """
     configuration, method = pair
     if find_measure(measure).of_scheme and pair in _PAPER_NAMES:

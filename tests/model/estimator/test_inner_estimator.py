@@ -7,7 +7,7 @@ from sklearn.utils import get_tags
 
 from polytomy import PolytomyClassifier
 from polytomy.errors import ArgumentError
-from polytomy.model.estimator import why_no_partial_fit
+from polytomy.model.streaming import why_no_partial_fit
 
 
 @pytest.mark.parametrize(

@@ -240,10 +240,10 @@ def test_an_interrupt_is_heard_while_a_routine_is_compiled(tmp_path):
         import os, signal, threading
         import numpy as np
         from polytomy.routines.dispatch import prefers_compiled, routine
-        # Half a second is enough to begin to import Numba or to compile, and too short to end.
-        threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
         project = routine("project_answers", "least_squares")
         points = np.array([[0.5, 0.75, -3.0]])
+        # Half a second is enough to begin to import Numba or to compile, and too short to end.
+        threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
         try:
             project(points, np.eye(3))
             print("not interrupted")

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import textwrap
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+import polytomy as pt
 from polytomy.routines import dispatch
-from polytomy.routines import dispatch as machine_code
-from polytomy.routines.dispatch import may_have_machine_code
+from polytomy.routines.dispatch import has_machine_code
+from polytomy.routines.warming import examples
 
 FIT_IRIS = """
     import sys
@@ -29,86 +30,87 @@ FIT_IRIS = """
 """
 
 
+FILE = f"shapes._draw_circles-12.py{sys.version_info.major}{sys.version_info.minor}.nbi"
+"""Machine code of the routine `draw` or `draw_circles`."""
+
+
 @pytest.fixture(autouse=True)
-def look_again(tmp_path, monkeypatch):
-    """Forget what was found earlier, and again what the test finds; Numba is not imported."""
-    for name in ("NUMBA_CACHE_DIR", "NUMBA_CACHE_LOCATOR_CLASSES"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(machine_code, "sys", SimpleNamespace(modules={}))
-    monkeypatch.chdir(tmp_path)
-    machine_code.may_have_machine_code.cache_clear()
+def look_again(monkeypatch):
+    """Forget what was found earlier, and again what the test finds."""
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    has_machine_code.cache_clear()
     yield
-    machine_code.may_have_machine_code.cache_clear()
+    has_machine_code.cache_clear()
 
 
 @pytest.fixture
 def sources(tmp_path, monkeypatch):
     """Return a folder with the sources of the compiled routines."""
-    monkeypatch.setattr(machine_code, "_SOURCES", tmp_path / "compiled")
+    monkeypatch.setattr(dispatch, "_COMPILED", tmp_path / "compiled")
     (tmp_path / "compiled" / "__pycache__").mkdir(parents=True)
     return tmp_path / "compiled"
 
 
 def test_machine_code_is_found_next_to_the_sources(sources):
-    (sources / "__pycache__" / "shapes.draw-12.py311.nbi").touch()
-    assert may_have_machine_code("shapes")
+    (sources / "__pycache__" / FILE).touch()
+    assert has_machine_code("draw", "shapes")
+    assert has_machine_code("draw_circles", "shapes")
 
 
-def test_machine_code_of_another_subject_does_not_count(sources):
-    (sources / "__pycache__" / "solids.draw-12.py311.nbi").touch()
-    assert not may_have_machine_code("shapes")
+@pytest.mark.parametrize(
+    "name",
+    [
+        FILE.replace(".nbi", ".1.nbc"),
+        FILE.replace("shapes", "solids"),
+        FILE.replace("draw", "redraw"),
+        re.sub(r"py\d+", "py27", FILE),
+        "shapes.cpython-311.pyc",
+    ],
+)
+def test_other_files_are_not_machine_code_of_the_routine(sources, name):
+    (sources / "__pycache__" / name).touch()
+    assert not has_machine_code("draw", "shapes")
 
 
-def test_other_files_are_not_machine_code(sources):
-    (sources / "__pycache__" / "shapes.cpython-311.pyc").touch()
-    assert not may_have_machine_code("shapes")
+@pytest.mark.parametrize("name", ["compiled/shapes.py", "reference/shapes.py", "compiling.py"])
+def test_machine_code_that_is_older_than_a_source_does_not_count(sources, name):
+    (sources / "__pycache__" / FILE).touch()
+    source = sources.parent / name
+    source.parent.mkdir(exist_ok=True)
+    source.touch()
+    os.utime(source, (2**32, 2**32))
+    assert not has_machine_code("draw", "shapes")
 
 
 def test_a_chosen_folder_is_the_only_one(sources, tmp_path, monkeypatch):
-    (sources / "__pycache__" / "shapes.draw-12.py311.nbi").touch()
+    (sources / "__pycache__" / FILE).touch()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "chosen"))
-    assert not may_have_machine_code("shapes")
+    assert not has_machine_code("draw", "shapes")
 
 
 def test_machine_code_is_found_in_a_chosen_folder(sources, tmp_path, monkeypatch):
     (tmp_path / "chosen" / "compiled_8f3a").mkdir(parents=True)
-    (tmp_path / "chosen" / "compiled_8f3a" / "shapes.draw-12.py311.nbi").touch()
+    (tmp_path / "chosen" / "compiled_8f3a" / FILE).touch()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "chosen"))
-    assert may_have_machine_code("shapes")
+    assert has_machine_code("draw", "shapes")
 
 
 def test_the_files_are_looked_for_once(sources):
-    assert not may_have_machine_code("shapes")
-    (sources / "__pycache__" / "shapes.draw-12.py311.nbi").touch()
-    assert not may_have_machine_code("shapes")
+    assert not has_machine_code("draw", "shapes")
+    (sources / "__pycache__" / FILE).touch()
+    assert not has_machine_code("draw", "shapes")
 
 
-class TestNumbaDecides:
-    """The files may be elsewhere, or Numba is imported already."""
+def test_sources_in_a_zip_file_have_no_machine_code(sources):
+    shutil.rmtree(sources)
+    assert not has_machine_code("draw", "shapes")
 
-    def test_sources_in_a_zip_file(self, sources):
-        shutil.rmtree(sources)
-        assert may_have_machine_code("shapes")
 
-    @pytest.mark.parametrize("locked", ["__pycache__", "chosen"])
-    def test_folders_that_cannot_be_written(self, sources, tmp_path, monkeypatch, locked):
-        (tmp_path / "chosen").mkdir()
-        if locked == "chosen":
-            monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "chosen"))
-        monkeypatch.setattr(machine_code.os, "access", lambda path, mode: path.name != locked)
-        assert may_have_machine_code("shapes")
-
-    def test_other_places(self, sources, monkeypatch):
-        monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "InTreeCacheLocatorFsAgnostic")
-        assert may_have_machine_code("shapes")
-
-    def test_a_file_with_settings(self, sources, tmp_path):
-        (tmp_path / ".numba_config.yaml").touch()
-        assert may_have_machine_code("shapes")
-
-    def test_numba_in_use(self, sources):
-        machine_code.sys.modules["numba"] = None
-        assert may_have_machine_code("shapes")
+def test_the_machine_code_of_every_routine_is_found():
+    """The functions that Python calls are named after their routines."""
+    pt.warm_up()
+    for subject, name, _ in examples():
+        assert has_machine_code(name, subject), f"{subject}.{name}"
 
 
 def test_a_first_small_fit_needs_no_numba(tmp_path):

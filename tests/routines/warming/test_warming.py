@@ -9,7 +9,7 @@ from joblib import parallel_config
 
 import polytomy as pt
 from polytomy.routines.compiling import count_compiled
-from polytomy.routines.dispatch import may_have_machine_code
+from polytomy.routines.dispatch import has_machine_code
 from polytomy.routines.warming import examples
 
 
@@ -34,10 +34,10 @@ def test_the_second_time_nothing_is_compiled():
 
 
 def test_the_machine_code_is_looked_for_again():
-    may_have_machine_code.cache_clear()
-    may_have_machine_code("smo")
+    has_machine_code.cache_clear()
+    has_machine_code("train_machines", "smo")
     pt.warm_up()
-    assert may_have_machine_code.cache_info().currsize == 0
+    assert has_machine_code.cache_info().currsize == 0
 
 
 def test_a_folder_that_cannot_be_written_is_an_error(tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ from hypothesis import given
 
 from polytomy import designs
 from polytomy.scheme import BinaryName, ClassRef, Node, Scheme, parse
-from polytomy.scheme.layout import TWO_WAY
+from polytomy.scheme.nodes import TWO_WAY
 from strategies import schemes
 
 

@@ -42,13 +42,6 @@ from polytomy.routines.dispatch import routine
 from polytomy.routines.reference.linear import LinearFits, LinearSamples
 from polytomy.routines.threads import one_blas_thread, run_tasks
 
-__all__ = [
-    "BatchTrainer",
-    "TrainedModel",
-    "thin_larger_side",
-    "train_linear_models",
-]
-
 
 def thin_larger_side(held_out: HeldOut, most: int, seed: int | None) -> HeldOut:
     """Return at most `most` samples of the larger side, with weights that represent all of them.

@@ -42,11 +42,9 @@ from polytomy.learners.svm.matrix import (
 )
 from polytomy.learners.svm.worker import coefficient_bounds
 from polytomy.learners.workload import constant_binary, weights_of_problem
-from polytomy.routines.reference.kernel_rows import KERNEL_VALUES
-from polytomy.routines.reference.smo import FROM_PREVIOUS_RUN, FROM_ZERO
+from polytomy.routines.reference.kernels import KERNEL_VALUES
+from polytomy.routines.reference.smo import FROM_PREVIOUS_RUN, FROM_ZERO, Problems
 from polytomy.routines.threads import one_blas_thread, run_tasks
-
-__all__ = ["GridScores", "KernelGrid"]
 
 _Floats = NDArray[np.float64]
 
@@ -216,18 +214,21 @@ class KernelGrid:
             [coefficient_bounds([svc], ends, problem.is_positive, whole, weight) for svc in svcs]
         )
         svc = svcs[0]
+        problems = Problems(
+            columns=columns,
+            ends=ends[1:],
+            signs=-problem.targets[order].astype(np.float64),
+            bounds=bounds[:, order],
+            parameters=np.tile(np.array(kernel.code[1:], dtype=np.float64), (len(svcs), 1)),
+            diagonals=np.tile(diagonal_of(matrix, kernel, columns), (len(svcs), 1)),
+            tolerances=np.array([svc.tol], dtype=np.float64),
+            most_steps=np.array([svc.max_iter], dtype=np.int64),
+            shrinks=np.array([svc.shrinking], dtype=np.bool_),
+        )
         coefficients, _, offsets, steps = train_machines(
-            *matrix.rows(),
+            problems,
+            matrix.rows(),
             KERNEL_VALUES,
-            columns,
-            ends[1:],
-            -problem.targets[order].astype(np.float64),
-            np.ascontiguousarray(bounds[:, order]),
-            np.tile(np.array(kernel.code[1:], dtype=np.float64), (len(svcs), 1)),
-            np.tile(diagonal_of(matrix, kernel, columns), (len(svcs), 1)),
-            np.array([svc.tol], dtype=np.float64),
-            np.array([svc.max_iter], dtype=np.int64),
-            np.array([svc.shrinking], dtype=np.bool_),
             # An indefinite kernel has several solutions; the starting point decides which is found.
             FROM_ZERO if svc.kernel == "sigmoid" else FROM_PREVIOUS_RUN,
             self._cache(problem.n_samples),

@@ -15,9 +15,7 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
-from polytomy.routines.reference.banks import KINDS
-
-__all__ = ["LARGEST_DEGREE", "LARGEST_EXPONENT", "KernelFunction", "squared_lengths"]
+from polytomy.routines.reference.kernels import KINDS
 
 LARGEST_DEGREE = 1000
 """The largest degree of a poly kernel; with larger ones, values only overflow or vanish."""
@@ -193,7 +191,7 @@ class KernelFunction:
             n, m = products.shape
             rows = np.zeros(n, products.dtype) if x_squares is None else x_squares
             columns = np.zeros(m, products.dtype) if y_squares is None else y_squares
-            routine("transform_products", "banks")(products, rows, columns, self.code)
+            routine("transform_products", "kernels")(products, rows, columns, self.code)
         return products
 
     def _set_from_differences(

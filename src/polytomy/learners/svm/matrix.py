@@ -23,44 +23,14 @@ from polytomy.learners.preparation import copy_unfitted, side_labels
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.svm.kernels import LARGEST_DEGREE, KernelFunction, squared_lengths
 from polytomy.routines.dispatch import prefers_compiled, routine
-from polytomy.routines.reference.banks import KINDS
-from polytomy.routines.reference.kernel_rows import KERNEL_VALUES, RowMaker, nothing_to_make
+from polytomy.routines.reference.kernels import (
+    KERNEL_VALUES,
+    KINDS,
+    MatrixRows,
+    RowMaker,
+    nothing_to_make,
+)
 from polytomy.routines.threads import RoutineFailure, run_tasks
-
-__all__ = [
-    "CACHE_BYTES",
-    "MEMORY_BUDGET",
-    "Matrix",
-    "MatrixLayout",
-    "MatrixOnDemand",
-    "MatrixRows",
-    "Size",
-    "TooLargeError",
-    "UnsuitableError",
-    "WholeMatrix",
-    "as_numbers",
-    "bytes_of_matrix",
-    "bytes_of_rows",
-    "bytes_of_thread",
-    "check_budget",
-    "check_compiled",
-    "check_range",
-    "check_suitable",
-    "default_memory_budget",
-    "diagonal_of",
-    "entry_form",
-    "find_common_kernel",
-    "fix_gamma",
-    "fix_gamma_by_variance",
-    "group_by_matrix",
-    "has_gamma_of_data",
-    "is_better_apart",
-    "kernel_of",
-    "lay_out_matrix",
-    "measure",
-    "size_in_words",
-    "train_machines",
-]
 
 CACHE_BYTES = 2**24
 """Size of each thread's cache of kernel values. A larger cache was not faster."""
@@ -379,21 +349,6 @@ _BLOCK = 384
 _SUM_BYTES = 2**22
 
 
-class MatrixRows(NamedTuple):
-    """The rows of a matrix, as arguments of routines.
-
-    Attributes
-    ----------
-    kernel_values : float32 array, empty if the matrix does not hold kernel values
-    entries : float64 array, empty if the matrix holds kernel values
-    maker : RowMaker, which computes missing rows
-    """
-
-    kernel_values: NDArray[np.float32]
-    entries: NDArray[np.float64]
-    maker: RowMaker
-
-
 class Matrix(Protocol):
     """A symmetric matrix from which the kernel values of all problems are computed.
 
@@ -466,7 +421,7 @@ class WholeMatrix:
         self._rows = MatrixRows(values, entries, nothing_to_make())
         matrix = entries if common_kernel is None else values
         kernel = common_kernel or KernelFunction(kind)
-        store = routine("store_products", "kernel_rows")
+        store = routine("store_products", "kernels")
 
         def fill(first_row: int) -> None:
             rows = slice(first_row, first_row + _BLOCK)
@@ -479,7 +434,7 @@ class WholeMatrix:
                     products,
                     self.squares[rows],
                     self.squares[columns],
-                    *kernel.code,
+                    kernel.code,
                     common_kernel is not None,
                     matrix,
                     first_row,

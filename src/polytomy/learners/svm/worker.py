@@ -32,9 +32,7 @@ from polytomy.learners.svm.matrix import (
     train_machines,
 )
 from polytomy.learners.workload import weights_of_problem
-from polytomy.routines.reference.smo import FEW_SAMPLES, FROM_FIRST_RUN, FROM_ZERO
-
-__all__ = ["Task", "Worker", "coefficient_bounds", "score_outside"]
+from polytomy.routines.reference.smo import FEW_SAMPLES, FROM_FIRST_RUN, FROM_ZERO, Problems
 
 _Floats = NDArray[np.float64]
 
@@ -248,23 +246,25 @@ class Worker:
         if len(svcs) == 1 and len(place) == self.matrix.n_rows > FEW_SAMPLES:
             # But a large problem with all rows can use the rows of the matrix without copying.
             order = np.argsort(place)
-        # Always the same memory order, or the routine would be compiled for two.
-        place, bounds = place[order], np.ascontiguousarray(bounds[:, order])
+        place, bounds = place[order], bounds[:, order]
         signs = np.where(batch.is_positive[order], -1.0, 1.0)
         runs = np.ones((len(bounds), 1))
         most_steps = np.array([svc.max_iter for svc in svcs], dtype=np.int64)
+        problems = Problems(
+            columns=place,
+            ends=batch.starts[1:],
+            signs=signs,
+            bounds=bounds,
+            parameters=runs * kernel.code[1:],
+            diagonals=runs * diagonal_of(self.matrix, kernel, place),
+            tolerances=np.array([svc.tol for svc in svcs], dtype=np.float64),
+            most_steps=most_steps,
+            shrinks=np.array([svc.shrinking for svc in svcs], dtype=np.bool_),
+        )
         coefficients, values, intercepts, steps = train_machines(
-            *self.matrix.rows(),
+            problems,
+            self.matrix.rows(),
             entry_form(self.matrix, kernel),
-            place,
-            batch.starts[1:],
-            signs,
-            bounds,
-            runs * kernel.code[1:],
-            runs * diagonal_of(self.matrix, kernel, place),
-            np.array([svc.tol for svc in svcs], dtype=np.float64),
-            most_steps,
-            np.array([svc.shrinking for svc in svcs], dtype=np.bool_),
             # An indefinite kernel has several solutions; the starting point decides which is found.
             FROM_ZERO if svcs[0].kernel == "sigmoid" else FROM_FIRST_RUN,
             self._cache(int(batch.sizes.max())),

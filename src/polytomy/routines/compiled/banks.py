@@ -21,32 +21,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.routines.compiled.kernels import (
+    BLOCK,
     VECTOR,
+    as_numbers,
+    exact_values,
     exponentials,
-    kernel_values,
     squares_from_products,
 )
-from polytomy.routines.compiling import fused_entry, fused_helper, inlined_helper, read_only
-from polytomy.routines.reference.banks import KINDS, Floats, Function, Indices, SparseRows, Weights
+from polytomy.routines.compiling import fused_entry, fused_helper, inlined_helper
+from polytomy.routines.reference.banks import Floats, Indices, SparseRows, Weights
+from polytomy.routines.reference.kernels import IS_OF_DISTANCES, Function
 from polytomy.routines.threads import run_in_blocks
 
-__all__ = [
-    "LANES",
-    "SLAB",
-    "add_dense_scores",
-    "add_multiple",
-    "add_sparse_scores",
-    "add_to_scores",
-    "add_to_sums",
-    "answer_logistic",
-    "compute_products",
-    "count_pair_votes",
-    "transform_products",
-]
+__all__ = ["add_dense_scores", "add_sparse_scores", "answer_logistic", "count_pair_votes"]
 
-_RBF = KINDS["rbf"]
-
-_LONG_ROW = 512
+_LANES = 128
+_SLAB = 8
 
 # Approximate costs in nanoseconds.
 _COST_OF_PRODUCT = 0.05
@@ -71,16 +61,10 @@ def add_dense_scores(
     run_in_blocks(
         _add_dense_scores,
         len(samples),
-        read_only(samples),
-        read_only(vectors),
-        read_only(rows),
-        read_only(centre),
-        read_only(squares),
-        _as_numbers(function),
-        tuple(map(read_only, weights)),
-        scores,
+        *(samples, vectors, rows, centre, squares, as_numbers(function), weights),
+        outputs=[scores],
         cost=_COST_OF_PRODUCT * n_products + _COST_OF_VALUE * len(rows),
-        multiple=LANES,
+        multiple=_LANES,
     )
 
 
@@ -101,15 +85,15 @@ def _add_dense_scores(
     n_features = samples.shape[1]
     n_padded = (n_features + 3) // 4 * 4  # features are processed four at a time
     starts, machines, coefficients = weights
-    lanes = np.zeros((n_padded, LANES), centre.dtype)
-    slab = np.zeros((SLAB, n_padded), centre.dtype)
-    products = np.empty((SLAB, LANES), centre.dtype)
-    lane_squares, slab_squares = np.zeros(LANES, centre.dtype), np.zeros(SLAB, centre.dtype)
-    values, bits = np.empty((SLAB, LANES)), np.empty((SLAB, LANES), np.int64)
-    sums = np.empty((scores.shape[1], LANES))
-    is_rbf, by_products = function[0] == _RBF, len(squares) > 0
-    for first in range(begin, end, LANES):
-        n_lanes = min(LANES, end - first)
+    lanes = np.zeros((n_padded, _LANES), centre.dtype)
+    slab = np.zeros((_SLAB, n_padded), centre.dtype)
+    products = np.empty((_SLAB, _LANES), centre.dtype)
+    lane_squares, slab_squares = np.zeros(_LANES, centre.dtype), np.zeros(_SLAB, centre.dtype)
+    values, bits = np.empty((_SLAB, _LANES)), np.empty((_SLAB, _LANES), np.int64)
+    sums = np.empty((scores.shape[1], _LANES))
+    is_of_distances, by_products = IS_OF_DISTANCES[function[0]], len(squares) > 0
+    for first in range(begin, end, _LANES):
+        n_lanes = min(_LANES, end - first)
         n_vectors = (n_lanes + VECTOR - 1) // VECTOR
         for lane in range(n_lanes):
             lane_squares[lane] = 0
@@ -117,22 +101,22 @@ def _add_dense_scores(
                 lanes[f, lane] = samples[first + lane, f] - centre[f]
                 lane_squares[lane] += lanes[f, lane] ** 2
         sums[:] = 0.0
-        for start in range(0, len(rows), SLAB):
+        for start in range(0, len(rows), _SLAB):
             if stop[0] != 0:
                 return
-            n_used = min(SLAB, len(rows) - start)
+            n_used = min(_SLAB, len(rows) - start)
             for k in range(n_used):
                 row = rows[start + k]
                 for f in range(n_features):
                     slab[k, f] = vectors[row, f] - centre[f]
-            compute_products(slab, lanes, is_rbf and not by_products, n_vectors, products)
-            if is_rbf and by_products:
+            _compute_products(slab, lanes, is_of_distances and not by_products, n_vectors, products)
+            if is_of_distances and by_products:
                 for k in range(n_used):
                     slab_squares[k] = squares[start + k]
                 squares_from_products(products, slab_squares, lane_squares, n_vectors)
-            kernel_values(products, function, n_vectors, values, bits)
-            add_to_sums(values, n_used, start, starts, machines, coefficients, n_vectors, sums)
-        add_to_scores(sums, n_lanes, first, scores)
+            exact_values(function, products, n_vectors, values, bits)
+            _add_to_sums(values, n_used, start, starts, machines, coefficients, n_vectors, sums)
+        _add_to_scores(sums, n_lanes, first, scores)
 
 
 def add_sparse_scores(
@@ -150,15 +134,10 @@ def add_sparse_scores(
     run_in_blocks(
         _add_sparse_scores,
         len(scores),
-        tuple(map(read_only, samples)),
-        tuple(map(read_only, vectors)),
-        read_only(rows),
-        n_features,
-        _as_numbers(function),
-        tuple(map(read_only, weights)),
-        scores,
+        *(samples, vectors, rows, n_features, as_numbers(function), weights),
+        outputs=[scores],
         cost=cost + _COST_OF_VALUE * len(rows),
-        multiple=LANES,
+        multiple=_LANES,
     )
 
 
@@ -180,13 +159,13 @@ def _add_sparse_scores(
     starts, machines, coefficients = weights
     # `lanes` only has room for the features that occur in a chunk of samples.
     place = np.full(n_features, -1, np.int32)
-    vector_squares = np.zeros(SLAB, sample_data.dtype)
-    sample_squares = np.zeros(LANES, sample_data.dtype)
-    products = np.empty((SLAB, LANES), sample_data.dtype)
-    values, bits = np.empty((SLAB, LANES)), np.empty((SLAB, LANES), np.int64)
-    sums = np.empty((scores.shape[1], LANES))
-    for first in range(begin, end, LANES):
-        n_lanes = min(LANES, end - first)
+    vector_squares = np.zeros(_SLAB, sample_data.dtype)
+    sample_squares = np.zeros(_LANES, sample_data.dtype)
+    products = np.empty((_SLAB, _LANES), sample_data.dtype)
+    values, bits = np.empty((_SLAB, _LANES)), np.empty((_SLAB, _LANES), np.int64)
+    sums = np.empty((scores.shape[1], _LANES))
+    for first in range(begin, end, _LANES):
+        n_lanes = min(_LANES, end - first)
         n_vectors = (n_lanes + VECTOR - 1) // VECTOR
         chunk_start, chunk_end = sample_starts[first], sample_starts[first + n_lanes]
         n_places = 0
@@ -194,7 +173,7 @@ def _add_sparse_scores(
             if place[sample_indices[t]] < 0:
                 place[sample_indices[t]] = n_places
                 n_places += 1
-        lanes = np.zeros((n_places, LANES), sample_data.dtype)
+        lanes = np.zeros((n_places, _LANES), sample_data.dtype)
         for lane in range(n_lanes):
             row_start, row_end = sample_starts[first + lane], sample_starts[first + lane + 1]
             for t in range(row_start, row_end):
@@ -205,10 +184,10 @@ def _add_sparse_scores(
             for t in range(row_start, row_end):
                 sample_squares[lane] += sample_data[t] * lanes[place[sample_indices[t]], lane]
         sums[:] = 0.0
-        for start in range(0, len(rows), SLAB):
+        for start in range(0, len(rows), _SLAB):
             if stop[0] != 0:
                 return
-            n_used = min(SLAB, len(rows) - start)
+            n_used = min(_SLAB, len(rows) - start)
             for k in range(n_used):
                 vector_squares[k] = 0
                 for lane in range(n_vectors * VECTOR):
@@ -218,12 +197,12 @@ def _add_sparse_scores(
                     value, p = vector_data[t], place[vector_indices[t]]
                     vector_squares[k] += value * value
                     if p >= 0:
-                        add_multiple(value, lanes, p, n_vectors, products, k)
-            if function[0] == _RBF:
+                        _add_multiple(value, lanes, p, n_vectors, products, k)
+            if IS_OF_DISTANCES[function[0]]:
                 squares_from_products(products, vector_squares, sample_squares, n_vectors)
-            kernel_values(products, function, n_vectors, values, bits)
-            add_to_sums(values, n_used, start, starts, machines, coefficients, n_vectors, sums)
-        add_to_scores(sums, n_lanes, first, scores)
+            exact_values(function, products, n_vectors, values, bits)
+            _add_to_sums(values, n_used, start, starts, machines, coefficients, n_vectors, sums)
+        _add_to_scores(sums, n_lanes, first, scores)
         for t in range(chunk_start, chunk_end):
             place[sample_indices[t]] = -1
 
@@ -233,27 +212,27 @@ def answer_logistic(
 ) -> None:
     """Replace scores by r = P(+1) − P(−1), in place; their log-odds are slope·score + intercept."""
     cost = _COST_OF_VALUE * scores.shape[1]
-    maps = read_only(slopes), read_only(intercepts)
-    run_in_blocks(_answer_logistic, len(scores), scores, *maps, cost=cost)
+    inputs = slopes, intercepts
+    run_in_blocks(_answer_logistic, len(scores), *inputs, outputs=[scores], cost=cost)
 
 
 @fused_entry
 def _answer_logistic(
-    scores: NDArray[np.float64],
     slopes: NDArray[np.float64],
     intercepts: NDArray[np.float64],
+    scores: NDArray[np.float64],
     begin: int,
     end: int,
     stop: Flag,
 ) -> None:
     n_machines = scores.shape[1]
-    odds = np.zeros(_LONG_ROW)
-    values, bits = np.zeros((1, _LONG_ROW)), np.empty((1, _LONG_ROW), np.int64)
+    odds = np.zeros(BLOCK)
+    values, bits = np.zeros((1, BLOCK)), np.empty((1, BLOCK), np.int64)
     for sample in range(begin, end):
         if stop[0] != 0:
             return
-        for first in range(0, n_machines, _LONG_ROW):
-            n_used = min(_LONG_ROW, n_machines - first)
+        for first in range(0, n_machines, BLOCK):
+            n_used = min(BLOCK, n_machines - first)
             for k in range(n_used):
                 odds[k] = slopes[first + k] * scores[sample, first + k] + intercepts[first + k]
                 values[0, k] = -abs(odds[k])
@@ -272,8 +251,8 @@ def count_pair_votes(
     votes: NDArray[np.float64],
 ) -> None:
     """Add to each class the number of pairs that it wins minus the number that it loses."""
-    inputs = map(read_only, (scores, slopes, intercepts, negative, positive))
-    run_in_blocks(_count_pair_votes, len(scores), *inputs, votes, cost=2.0 * scores.shape[1])
+    inputs, cost = (scores, slopes, intercepts, negative, positive), 2.0 * scores.shape[1]
+    run_in_blocks(_count_pair_votes, len(scores), *inputs, outputs=[votes], cost=cost)
 
 
 @fused_entry
@@ -309,114 +288,6 @@ def _count_pair_votes(
         votes[sample, last] -= sum_of_last
 
 
-def transform_products(
-    products: Floats, row_squares: Floats, column_squares: Floats, function: Function
-) -> None:
-    """Replace a matrix of inner products by kernel values, in place."""
-    n_rows, n_columns = products.shape
-    cost = _COST_OF_VALUE * n_columns
-    squares = read_only(row_squares), read_only(column_squares)
-    arguments = products, *squares, _as_numbers(function)
-    run_in_blocks(_transform_products, n_rows, *arguments, cost=cost)
-
-
-def _as_numbers(function: Function) -> Function:
-    """Convert a kernel function to the types that the entries are compiled for."""
-    kind, gamma, degree, coef0 = function
-    return int(kind), float(gamma), int(degree), float(coef0)
-
-
-@fused_entry
-def _transform_products(
-    products: Floats,
-    row_squares: Floats,
-    column_squares: Floats,
-    function: Function,
-    begin: int,
-    end: int,
-    stop: Flag,
-) -> None:
-    n_columns = products.shape[1]
-    long, wide = np.zeros(1, products.dtype), np.zeros(_LONG_ROW, products.dtype)
-    part = np.zeros((1, _LONG_ROW), products.dtype)
-    values, bits = np.empty((1, _LONG_ROW)), np.empty((1, _LONG_ROW), np.int64)
-    for row in range(begin, end):
-        if stop[0] != 0:
-            return
-        long[0] = row_squares[row]
-        for first in range(0, n_columns, _LONG_ROW):
-            n_used = min(_LONG_ROW, n_columns - first)
-            n_vectors = (n_used + VECTOR - 1) // VECTOR
-            for k in range(n_used):
-                part[0, k] = products[row, first + k]
-                wide[k] = column_squares[first + k]
-            if function[0] == _RBF:
-                squares_from_products(part, long, wide, n_vectors)
-            kernel_values(part, function, n_vectors, values, bits)
-            for k in range(n_used):
-                products[row, first + k] = values[0, k]
-
-
-# -- Products of a slab of vectors with a chunk of samples in lanes, and sums over machines --
-
-
-LANES = 128
-SLAB = 8
-
-
-@fused_helper
-def compute_products(
-    slab: Floats, lanes: Floats, by_distance: bool, n_vectors: int, products: Floats
-) -> None:
-    """Set `products` to |x − y|² or x·y for the vectors y of a slab and the lanes x."""
-    n_lanes = n_vectors * VECTOR
-    for i in range(SLAB):
-        for lane in range(n_lanes):
-            products[i, lane] = 0
-    for i in range(0, SLAB, 4):
-        for f in range(0, len(lanes), 4):
-            a1, a2 = slab[i, f], slab[i, f + 1]
-            a3, a4 = slab[i, f + 2], slab[i, f + 3]
-            b1, b2 = slab[i + 1, f], slab[i + 1, f + 1]
-            b3, b4 = slab[i + 1, f + 2], slab[i + 1, f + 3]
-            c1, c2 = slab[i + 2, f], slab[i + 2, f + 1]
-            c3, c4 = slab[i + 2, f + 2], slab[i + 2, f + 3]
-            d1, d2 = slab[i + 3, f], slab[i + 3, f + 1]
-            d3, d4 = slab[i + 3, f + 2], slab[i + 3, f + 3]
-            if by_distance:
-                for lane in range(n_lanes):
-                    x1, x2 = lanes[f, lane], lanes[f + 1, lane]
-                    x3, x4 = lanes[f + 2, lane], lanes[f + 3, lane]
-                    products[i, lane] = _add_squares(
-                        products[i, lane], a1, a2, a3, a4, x1, x2, x3, x4
-                    )
-                    products[i + 1, lane] = _add_squares(
-                        products[i + 1, lane], b1, b2, b3, b4, x1, x2, x3, x4
-                    )
-                    products[i + 2, lane] = _add_squares(
-                        products[i + 2, lane], c1, c2, c3, c4, x1, x2, x3, x4
-                    )
-                    products[i + 3, lane] = _add_squares(
-                        products[i + 3, lane], d1, d2, d3, d4, x1, x2, x3, x4
-                    )
-            else:
-                for lane in range(n_lanes):
-                    x1, x2 = lanes[f, lane], lanes[f + 1, lane]
-                    x3, x4 = lanes[f + 2, lane], lanes[f + 3, lane]
-                    products[i, lane] = _add_products(
-                        products[i, lane], a1, a2, a3, a4, x1, x2, x3, x4
-                    )
-                    products[i + 1, lane] = _add_products(
-                        products[i + 1, lane], b1, b2, b3, b4, x1, x2, x3, x4
-                    )
-                    products[i + 2, lane] = _add_products(
-                        products[i + 2, lane], c1, c2, c3, c4, x1, x2, x3, x4
-                    )
-                    products[i + 3, lane] = _add_products(
-                        products[i + 3, lane], d1, d2, d3, d4, x1, x2, x3, x4
-                    )
-
-
 @fused_helper
 def _add_squares(
     total: float, a: float, b: float, c: float, d: float, p: float, q: float, r: float, s: float
@@ -432,8 +303,58 @@ def _add_products(
     return total + a * p + b * q + c * r + d * s
 
 
+def _sum_of_terms(add: Any) -> Any:
+    """Return a compiled function that sums terms of four features of four vectors at a time."""
+
+    @fused_helper
+    def sum_terms(slab: Floats, lanes: Floats, n_vectors: int, products: Floats) -> None:
+        n_lanes = n_vectors * VECTOR
+        for i in range(_SLAB):
+            for lane in range(n_lanes):
+                products[i, lane] = 0
+        for i in range(0, _SLAB, 4):
+            for f in range(0, len(lanes), 4):
+                a1, a2, a3, a4 = slab[i, f], slab[i, f + 1], slab[i, f + 2], slab[i, f + 3]
+                j = i + 1
+                b1, b2, b3, b4 = slab[j, f], slab[j, f + 1], slab[j, f + 2], slab[j, f + 3]
+                j = i + 2
+                c1, c2, c3, c4 = slab[j, f], slab[j, f + 1], slab[j, f + 2], slab[j, f + 3]
+                j = i + 3
+                d1, d2, d3, d4 = slab[j, f], slab[j, f + 1], slab[j, f + 2], slab[j, f + 3]
+                for lane in range(n_lanes):
+                    x1, x2 = lanes[f, lane], lanes[f + 1, lane]
+                    x3, x4 = lanes[f + 2, lane], lanes[f + 3, lane]
+                    products[i, lane] = add(products[i, lane], a1, a2, a3, a4, x1, x2, x3, x4)
+                    products[i + 1, lane] = add(
+                        products[i + 1, lane], b1, b2, b3, b4, x1, x2, x3, x4
+                    )
+                    products[i + 2, lane] = add(
+                        products[i + 2, lane], c1, c2, c3, c4, x1, x2, x3, x4
+                    )
+                    products[i + 3, lane] = add(
+                        products[i + 3, lane], d1, d2, d3, d4, x1, x2, x3, x4
+                    )
+
+    return sum_terms
+
+
+_sum_squares = _sum_of_terms(_add_squares)
+_sum_products = _sum_of_terms(_add_products)
+
+
 @fused_helper
-def add_to_sums(
+def _compute_products(
+    slab: Floats, lanes: Floats, by_distance: bool, n_vectors: int, products: Floats
+) -> None:
+    """Set `products` to |x − y|² or x·y for the vectors y of a slab and the lanes x."""
+    if by_distance:
+        _sum_squares(slab, lanes, n_vectors, products)
+    else:
+        _sum_products(slab, lanes, n_vectors, products)
+
+
+@fused_helper
+def _add_to_sums(
     values: NDArray[np.float64],
     n_used: int,
     first: int,
@@ -446,17 +367,17 @@ def add_to_sums(
     """Add the kernel values of a slab to the sums of the machines that use its vectors."""
     for k in range(n_used):
         for t in range(starts[first + k], starts[first + k + 1]):
-            add_multiple(coefficients[t], values, k, n_vectors, sums, machines[t])
+            _add_multiple(coefficients[t], values, k, n_vectors, sums, machines[t])
 
 
 @inlined_helper
-def add_multiple(
+def _add_multiple(
     factor: float, source: Floats, row: int, n_vectors: int, target: Floats, target_row: int
 ) -> None:
     """Add a multiple of a row of lanes to a row of another array."""
-    if n_vectors * VECTOR == LANES:
+    if n_vectors * VECTOR == _LANES:
         # The usual case, in which the compiler knows the length of the loop.
-        for lane in range(LANES):
+        for lane in range(_LANES):
             target[target_row, lane] += factor * source[row, lane]
     else:
         for lane in range(n_vectors * VECTOR):
@@ -464,7 +385,7 @@ def add_multiple(
 
 
 @fused_helper
-def add_to_scores(
+def _add_to_scores(
     sums: NDArray[np.float64], n_lanes: int, first: int, scores: NDArray[np.float64]
 ) -> None:
     """Add the sums of all machines to the scores of a chunk of samples."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.routines.compiling import entry, helper, read_only
+from polytomy.routines.compiling import entry, helper
 from polytomy.routines.reference.calibration import (
     LEAST_DECREASE,
     MOST_STEPS,
@@ -31,8 +31,7 @@ _NANOSECONDS_PER_EXPONENTIAL = 20.0
 def fit_log_odds(columns: Floats, targets: Floats, weight: Floats) -> Floats:
     """Return the coefficients of linear log-odds that minimise the log-loss."""
     cost = _NANOSECONDS_PER_EXPONENTIAL * _USUAL_STEPS * len(columns)
-    arguments = read_only(columns), read_only(targets), read_only(weight)
-    coefficients: Floats = run_aside(_fit_log_odds, *arguments, cost=cost)
+    coefficients: Floats = run_aside(_fit_log_odds, columns, targets, weight, cost=cost)
     return coefficients
 
 
@@ -47,10 +46,8 @@ def fit_scale_and_bias(
     """Minimise Σᵢ wᵢ·(−log softmax(s·Lᵢ + b)[yᵢ]) + (s − 1)²/2 + |b|²/2 over s ≥ 0 and b."""
     n_classes, n_steps = features.shape[1], _USUAL_STEPS * len(weights)
     cost = n_steps * features.size * (_NANOSECONDS_PER_EXPONENTIAL + n_classes)
-    arguments = (features, class_indices, weights, starts)
-    return run_aside(
-        _fit_scale_and_bias, *map(read_only, arguments), has_bias, tolerance, cost=float(cost)
-    )
+    inputs = features, class_indices, weights, starts, has_bias, tolerance
+    return run_aside(_fit_scale_and_bias, *inputs, cost=float(cost))
 
 
 def fit_sigmoids(
@@ -59,8 +56,8 @@ def fit_sigmoids(
     """Return the slopes and intercepts of Platt's sigmoids for many binaries."""
     slopes, intercepts = np.zeros((2, len(starts) - 1))
     cost = _NANOSECONDS_PER_EXPONENTIAL * _USUAL_STEPS * len(values)
-    arguments = map(read_only, (values, is_positive, weight, starts))
-    run_aside(_fit_sigmoids, *arguments, slopes, intercepts, cost=cost)
+    inputs = values, is_positive, weight, starts
+    run_aside(_fit_sigmoids, *inputs, outputs=[slopes, intercepts], cost=cost)
     return slopes, intercepts
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.routines.compiling import entry, helper, read_only
+from polytomy.routines.compiling import entry, helper
 from polytomy.routines.reference.coupling import LEAST_OUTFLOW
 from polytomy.routines.threads import run_in_blocks
 
@@ -24,14 +24,19 @@ def stationary_distribution(
 ) -> Floats:
     """Return p with p_i Σ_j μ_ji = Σ_j μ_ij p_j, where sums are over opponents with an answer."""
     probabilities = np.empty((len(decisions), n_classes))
-    arguments = read_only(first), read_only(second), read_only(decisions), probabilities
     cost = 250.0 + 3.0 * len(first) + 0.25 * n_classes**3
-    run_in_blocks(_write_distributions, len(decisions), *arguments, cost=cost)
+    run_in_blocks(
+        _stationary_distribution,
+        len(decisions),
+        *(first, second, decisions),
+        outputs=[probabilities],
+        cost=cost,
+    )
     return probabilities
 
 
 @entry
-def _write_distributions(
+def _stationary_distribution(
     first: Indices,
     second: Indices,
     decisions: Floats,

@@ -14,6 +14,9 @@ cancels.
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,120 +25,75 @@ from polytomy.routines.threads import run_in_blocks
 
 __all__ = ["hausdorff_matrix"]
 
-_COST_OF_POINT = 250.0  # approximate nanoseconds for each point of a set or a pair of sets
+_COST_OF_POINT = 250.0  # approximate nanoseconds for each point of a pair of sets
 _LANES = 8  # points per block, unrolled in `_nearest_of_block`
 _LATEST = 2  # blocks of points that ended recent searches
-_SHELLS = 256
 _ROUNDING_FACTOR = 1 + 1e-9  # far more than rounding can add to the sum of two distances
 
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
-def hausdorff_matrix(rows: NDArray[np.float64], starts: NDArray[np.intp]) -> NDArray[np.float64]:
+
+class _Sets(NamedTuple):
+    """Sets of points, each in order of the distance from its mean."""
+
+    starts: Indices  # (n_sets + 1,), set i has the points starts[i] to starts[i + 1]
+    bounds: Indices  # (n_sets + 1,), and the blocks bounds[i] to bounds[i + 1]
+    blocks: Floats  # (n_blocks, n_features, _LANES)
+    means: Floats  # (n_sets, n_features)
+    radii: Floats  # (n_points,), distances from the mean
+
+
+def hausdorff_matrix(rows: Floats, starts: Indices) -> Floats:
     """Return the Euclidean Hausdorff distances between sets of points."""
     n_sets, sizes = len(starts) - 1, np.diff(starts)
-    bounds = np.concatenate([[0], np.cumsum(-(-sizes // _LANES))]).astype(np.intp)
-    blocks = np.empty((bounds[-1], rows.shape[1], _LANES))
-    means, radii = np.zeros((n_sets, rows.shape[1])), np.empty(len(rows))
-    cost = _COST_OF_POINT * len(rows) / n_sets
-    run_in_blocks(_order_sets, n_sets, rows, starts, bounds, means, blocks, radii, cost=cost)
     matrix = np.zeros((n_sets, n_sets))
     pairs = np.array(np.tril_indices(n_sets, -1))
     # Largest pairs first, so that no thread ends with a large one.
     n_points = sizes[pairs].sum(axis=0)
-    pairs = np.ascontiguousarray(pairs[:, np.argsort(-n_points, kind="stable")])
+    pairs = pairs[:, np.argsort(-n_points, kind="stable")]
     cost = _COST_OF_POINT * float(n_points.sum()) / max(1, len(n_points))
-    run_in_blocks(
-        _fill_pairs, len(n_points), blocks, bounds, starts, means, radii, pairs, matrix, cost=cost
-    )
+    inputs = _order_sets(rows, starts), pairs
+    run_in_blocks(_hausdorff_matrix, len(n_points), *inputs, outputs=[matrix], cost=cost)
     return matrix
 
 
-@entry
-def _order_sets(
-    rows: NDArray[np.float64],
-    starts: NDArray[np.intp],
-    bounds: NDArray[np.intp],
-    means: NDArray[np.float64],
-    blocks: NDArray[np.float64],
-    radii: NDArray[np.float64],
-    first: int,
-    last: int,
-    stop: NDArray[np.int64],
-) -> None:
-    """Set the means of some sets, and their points and radii in order of distance from the mean."""
-    n_features = rows.shape[1]
-    for part in range(first, last):
-        if stop[0] != 0:
-            return
-        start, end = starts[part], starts[part + 1]
-        for i in range(start, end):
-            for k in range(n_features):
-                means[part, k] += rows[i, k] / (end - start)
-        distances, largest = np.empty(end - start), 0.0
-        for i in range(start, end):
-            square = 0.0
-            for k in range(n_features):
-                square += (rows[i, k] - means[part, k]) ** 2
-            distances[i - start] = np.sqrt(square)
-            largest = max(largest, distances[i - start])
-        # A rough order is enough: points are sorted into shells by counting.
-        shells = np.zeros(end - start, np.intp)
-        ends = np.zeros(_SHELLS + 1, np.intp)
-        for i in range(end - start):
-            if largest > 0:
-                shells[i] = int(distances[i] / largest * (_SHELLS - 1))
-            ends[shells[i] + 1] += 1
-        for shell in range(_SHELLS):
-            ends[shell + 1] += ends[shell]
-        for i in range(end - start):
-            place = ends[shells[i]]
-            ends[shells[i]] += 1
-            radii[start + place] = distances[i]
-            for k in range(n_features):
-                blocks[bounds[part] + place // _LANES, k, place % _LANES] = rows[start + i, k]
-        # The last block is padded with copies of its first point, which changes no distance.
-        final = bounds[part + 1] - 1
-        for lane in range((end - start - 1) % _LANES + 1, _LANES):
-            for k in range(n_features):
-                blocks[final, k, lane] = blocks[final, k, 0]
+def _order_sets(rows: Floats, starts: Indices) -> _Sets:
+    n_sets, n_features = len(starts) - 1, rows.shape[1]
+    bounds = np.concatenate([[0], np.cumsum(-(-np.diff(starts) // _LANES))]).astype(np.intp)
+    blocks = np.empty((bounds[-1], n_features, _LANES))
+    means, radii = np.zeros((n_sets, n_features)), np.empty(len(rows))
+    for part, (start, end) in enumerate(pairwise(starts)):
+        means[part] = rows[start:end].mean(axis=0)
+        distances = np.linalg.norm(rows[start:end] - means[part], axis=1)
+        order = np.argsort(distances, kind="stable")
+        radii[start:end] = distances[order]
+        # The last block is padded with copies of the last point, which changes no distance.
+        own = slice(bounds[part], bounds[part + 1])
+        padded = np.pad(order, (0, len(blocks[own]) * _LANES - len(order)), mode="edge")
+        blocks[own] = rows[start + padded].reshape(-1, _LANES, n_features).swapaxes(1, 2)
+    return _Sets(starts, bounds, blocks, means, radii)
 
 
 @entry
-def _fill_pairs(
-    blocks: NDArray[np.float64],
-    bounds: NDArray[np.intp],
-    starts: NDArray[np.intp],
-    means: NDArray[np.float64],
-    radii: NDArray[np.float64],
-    pairs: NDArray[np.intp],
-    matrix: NDArray[np.float64],
-    first: int,
-    last: int,
-    stop: NDArray[np.int64],
+def _hausdorff_matrix(
+    sets: _Sets, pairs: Indices, matrix: Floats, first: int, last: int, stop: NDArray[np.int64]
 ) -> None:
     """Set the entries of some pairs of sets."""
     for pair in range(first, last):
         i, j = pairs[0, pair], pairs[1, pair]
-        square = _directed(blocks, bounds, starts, means, radii, i, j, -1.0, stop)
-        square = _directed(blocks, bounds, starts, means, radii, j, i, square, stop)
+        square = _directed(sets, i, j, -1.0, stop)
+        square = _directed(sets, j, i, square, stop)
         matrix[i, j] = matrix[j, i] = np.sqrt(square)
 
 
 @fused_helper
-def _directed(
-    blocks: NDArray[np.float64],
-    bounds: NDArray[np.intp],
-    starts: NDArray[np.intp],
-    means: NDArray[np.float64],
-    radii: NDArray[np.float64],
-    i: int,
-    j: int,
-    farthest: float,
-    stop: NDArray[np.int64],
-) -> float:
+def _directed(sets: _Sets, i: int, j: int, farthest: float, stop: NDArray[np.int64]) -> float:
     """Return the largest squared distance from a point of set i to its nearest point of set j.
 
     The result is at least `farthest`.
     """
+    starts, bounds, blocks, means, radii = sets
     n_features = means.shape[1]
     a, squares, n_kept = np.empty(n_features), np.empty(_LANES), 0
     latest = np.empty((_LATEST, n_features, _LANES))
@@ -177,12 +135,7 @@ def _directed(
 
 
 @fused_helper
-def _nearest_of_block(
-    a: NDArray[np.float64],
-    blocks: NDArray[np.float64],
-    block: int,
-    squares: NDArray[np.float64],
-) -> float:
+def _nearest_of_block(a: Floats, blocks: Floats, block: int, squares: Floats) -> float:
     """Set |a − b|² for the eight points b of a block, and return the smallest.
 
     The eight sums are unrolled, so that they stay in registers.

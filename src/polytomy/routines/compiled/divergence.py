@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.routines.compiling import entry, helper, read_only
+from polytomy.routines.compiling import entry, helper
 from polytomy.routines.reference.divergence import (
     BETTER,
     LEAN,
@@ -52,15 +52,9 @@ def minimise_divergence(
 ) -> Floats:
     """Return the probabilities with the least weighted Kullback-Leibler divergence."""
     probabilities = np.empty((len(decisions), matrix.shape[1]))
-    arguments = (
-        read_only(matrix),
-        read_only(decisions),
-        read_only(weights),
-        bool(is_convex),
-        probabilities,
-    )
+    inputs = matrix, decisions, weights, bool(is_convex)
     cost = _cost_of_iteration(matrix) * _ITERATIONS * (1 if is_convex else 1 + N_SCREENED)
-    run_in_blocks(_minimise_samples, len(decisions), *arguments, cost=cost)
+    run_in_blocks(_minimise_divergence, len(decisions), *inputs, outputs=[probabilities], cost=cost)
     return probabilities
 
 
@@ -71,7 +65,7 @@ def _cost_of_iteration(matrix: NDArray[np.int8]) -> float:
 
 
 @entry
-def _minimise_samples(
+def _minimise_divergence(
     matrix: NDArray[np.int8],
     decisions: Floats,
     weights: Floats,
@@ -416,13 +410,13 @@ def minimise_one_vs_rest(answers: Floats, weights: Floats) -> Floats:
     """Return the probabilities with the least weighted Kullback-Leibler divergence."""
     probabilities = np.empty(answers.shape)
     cost = _NANOSECONDS * _ROOT_STEPS * answers.shape[1]
-    arguments = read_only(answers), read_only(weights), probabilities
-    run_in_blocks(_minimise_one_vs_rest_samples, len(answers), *arguments, cost=cost)
+    inputs = answers, weights
+    run_in_blocks(_minimise_one_vs_rest, len(answers), *inputs, outputs=[probabilities], cost=cost)
     return probabilities
 
 
 @entry
-def _minimise_one_vs_rest_samples(
+def _minimise_one_vs_rest(
     answers: Floats,
     weights: Floats,
     probabilities: Floats,

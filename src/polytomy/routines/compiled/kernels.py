@@ -1,90 +1,149 @@
-"""Compiled kernel functions of support vector machines, on small blocks of inner products.
+"""Compiled twin of :mod:`polytomy.routines.reference.kernels`: the formulas of kernels.
 
-These are helpers of other compiled routines. A block is a two-dimensional array whose last index is
-the *lane*. Loops over lanes are vector operations, on as many whole vectors as are in use.
+Each kind of kernel has two functions, which are listed in `KERNELS`. The *rounded* one writes the
+kernel values of a row of entries in single precision, for training; it does the operations of the
+reference twin. The *exact* one writes those of a block in double precision, for prediction. A
+block is a two-dimensional array whose last index is the *lane*. Loops over lanes are vector
+operations, on as many whole vectors as are in use.
+
+All loops are written so that the compiler turns them into vector instructions: no loop both
+branches and reduces, and none writes to more than one array. Slices are not assigned to slices,
+because the check that their sizes agree takes longer to compile than everything else.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.routines.compiling import fused_helper
-from polytomy.routines.reference.banks import KINDS, Floats, Function
+from polytomy.routines.compiling import entry, fused_entry, fused_helper, helper
+from polytomy.routines.reference import kernels as reference
+from polytomy.routines.reference.kernels import (
+    IS_OF_DISTANCES,
+    LARGEST_EXPONENT,
+    LN2,
+    LOG2_E,
+    ROUNDER,
+    TAYLOR,
+    Function,
+)
+from polytomy.routines.threads import run_aside, run_in_blocks
 
-__all__ = ["VECTOR", "exponentials", "kernel_values", "squares_from_products"]
+__all__ = [
+    "BLOCK",
+    "VECTOR",
+    "as_numbers",
+    "exact_values",
+    "exponentials",
+    "rounded_values",
+    "squares_from_products",
+    "store_products",
+    "transform_products",
+]
+
+Floats = NDArray[Any]
+Doubles = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Bits = NDArray[np.int64]
+Flag = NDArray[np.int64]
+
+BLOCK = 512
+"""Length of the parts in which a row of entries is transformed."""
 
 VECTOR = 16
 """Lanes of a vector; a block has a multiple of this number."""
 
-_LINEAR, _RBF, _POLY, _SIGMOID = KINDS.values()
+_COST_OF_VALUE = 1.0  # nanoseconds, approximately
+_TILE = 16
 
-# exp(x) = 2^k exp(r) with an integer k and |r| <= log(2)/2. Adding and subtracting _ROUNDER gives
-# the nearest integer, which is also in the lowest bits of the sum.
-_ROUNDER = 1.5 * 2.0**52
+_EXPONENT_BIAS, _EXPONENT_SHIFT = np.int64(1023), np.int64(52)
+_T10, _T9, _T8, _T7, _T6, _T5, _T4, _T3, _T2, _T1, _T0 = TAYLOR
+
+# exp(x) = 2^k exp(r) with an integer k and |r| <= log(2)/2.
 _LEAST_EXPONENT = -708.0
-_LOG2_E = 1.4426950408889634
 _LOG_2_HIGH = 6.93145751953125e-1
 _LOG_2_LOW = 1.4286068203094172e-6
 
 
+@helper
+def _rounded_linear(function: Function, entries: Doubles, scratch: Doubles, out: Singles) -> None:
+    for k in range(len(entries)):
+        out[k] = entries[k]
+
+
 @fused_helper
-def squares_from_products(
-    products: Floats, vector_squares: Floats, sample_squares: Floats, n_vectors: int
+def _exact_linear(
+    function: Function, products: Floats, n_vectors: int, values: Doubles, bits: Bits
 ) -> None:
-    """Replace x·y by |x − y|²."""
-    n_lanes = n_vectors * VECTOR
     for k in range(len(products)):
-        for lane in range(n_lanes):
-            square = vector_squares[k] + sample_squares[lane] - 2 * products[k, lane]
-            # Rounding can make a small squared distance negative.
-            products[k, lane] = max(square, 0)
+        for lane in range(n_vectors * VECTOR):
+            values[k, lane] = products[k, lane]
+
+
+@helper
+def _rounded_rbf(function: Function, entries: Doubles, scratch: Doubles, out: Singles) -> None:
+    """Write exp(−γ·entry), computed as in the reference twin."""
+    factor, x, shifted = -function[1], scratch[0], scratch[1]
+    size, bits = len(entries), shifted.view(np.int64)
+    for k in range(size):
+        exponent = entries[k] * factor
+        x[k] = exponent if exponent > -LARGEST_EXPONENT else -LARGEST_EXPONENT
+    for k in range(size):
+        shifted[k] = x[k] * LOG2_E + ROUNDER
+    for k in range(size):
+        r = x[k] - (shifted[k] - ROUNDER) * LN2
+        series = _T10 * r + _T9
+        series = series * r + _T8
+        series = series * r + _T7
+        series = series * r + _T6
+        series = series * r + _T5
+        series = series * r + _T4
+        series = series * r + _T3
+        series = series * r + _T2
+        series = series * r + _T1
+        x[k] = series * r + _T0
+    for k in range(size):
+        bits[k] = (bits[k] + _EXPONENT_BIAS) << _EXPONENT_SHIFT
+    for k in range(size):
+        out[k] = x[k] * shifted[k]
 
 
 @fused_helper
-def kernel_values(
-    products: Floats,
-    function: Function,
-    n_vectors: int,
-    values: NDArray[np.float64],
-    bits: NDArray[np.int64],
+def _exact_rbf(
+    function: Function, products: Floats, n_vectors: int, values: Doubles, bits: Bits
 ) -> None:
-    """Set `values` to kernel values, from |x − y|² for the rbf kernel and from x·y for others."""
+    for k in range(len(products)):
+        for lane in range(n_vectors * VECTOR):
+            values[k, lane] = -function[1] * products[k, lane]
+    exponentials(values, n_vectors, bits)
+
+
+@helper
+def _rounded_poly(function: Function, entries: Doubles, scratch: Doubles, out: Singles) -> None:
+    for k in range(len(entries)):
+        base, power, degree = function[1] * entries[k] + function[3], 1.0, function[2]
+        while degree > 0:
+            if degree % 2 == 1:
+                power *= base
+            base *= base
+            degree //= 2
+        out[k] = power
+
+
+@fused_helper
+def _exact_poly(
+    function: Function, products: Floats, n_vectors: int, values: Doubles, bits: Bits
+) -> None:
+    """Raise γ·entry + coef0 to an integer power by squaring; `bits` is a workspace."""
     n_rows, n_lanes = len(products), n_vectors * VECTOR
-    kind, gamma, degree, coef0 = function
-    if kind == _RBF:
-        gamma, coef0 = -gamma, 0.0
-    elif kind == _LINEAR:
-        gamma, coef0 = 1.0, 0.0
+    base, degree = bits.view(np.float64), function[2]
     for k in range(n_rows):
         for lane in range(n_lanes):
-            values[k, lane] = gamma * products[k, lane] + coef0
-    if kind == _RBF:
-        exponentials(values, n_vectors, bits)
-    elif kind == _POLY:
-        _powers(values, degree, n_vectors, bits)
-    elif kind == _SIGMOID:
-        # tanh(x) = (1 − e) / (1 + e) with e = exp(−2|x|), for x >= 0
-        for k in range(n_rows):
-            for lane in range(n_lanes):
-                values[k, lane] = -2.0 * abs(values[k, lane])
-        exponentials(values, n_vectors, bits)
-        for k in range(n_rows):
-            for lane in range(n_lanes):
-                size = (1.0 - values[k, lane]) / (1.0 + values[k, lane])
-                values[k, lane] = np.copysign(size, gamma * products[k, lane] + coef0)
-
-
-@fused_helper
-def _powers(
-    values: NDArray[np.float64], degree: int, n_vectors: int, bits: NDArray[np.int64]
-) -> None:
-    """Raise values to an integer power by squaring; `bits` is a workspace."""
-    n_rows, n_lanes = len(values), n_vectors * VECTOR
-    base = bits.view(np.float64)
-    for k in range(n_rows):
-        for lane in range(n_lanes):
-            base[k, lane] = values[k, lane]
+            base[k, lane] = function[1] * products[k, lane] + function[3]
             values[k, lane] = 1.0
     while degree > 0:
         if degree % 2 == 1:
@@ -97,8 +156,30 @@ def _powers(
                 base[k, lane] *= base[k, lane]
 
 
+@helper
+def _rounded_sigmoid(function: Function, entries: Doubles, scratch: Doubles, out: Singles) -> None:
+    for k in range(len(entries)):
+        out[k] = math.tanh(function[1] * entries[k] + function[3])
+
+
 @fused_helper
-def exponentials(values: NDArray[np.float64], n_vectors: int, bits: NDArray[np.int64]) -> None:
+def _exact_sigmoid(
+    function: Function, products: Floats, n_vectors: int, values: Doubles, bits: Bits
+) -> None:
+    """Compute tanh(x) = (1 − e) / (1 + e) with e = exp(−2|x|), for x >= 0."""
+    n_rows, n_lanes = len(products), n_vectors * VECTOR
+    for k in range(n_rows):
+        for lane in range(n_lanes):
+            values[k, lane] = -2.0 * abs(function[1] * products[k, lane] + function[3])
+    exponentials(values, n_vectors, bits)
+    for k in range(n_rows):
+        for lane in range(n_lanes):
+            size = (1.0 - values[k, lane]) / (1.0 + values[k, lane])
+            values[k, lane] = np.copysign(size, function[1] * products[k, lane] + function[3])
+
+
+@fused_helper
+def exponentials(values: Doubles, n_vectors: int, bits: Bits) -> None:
     """Replace values, all at most zero, by their exponentials; `bits` is a workspace."""
     powers = bits.view(np.float64)
     n_lanes = n_vectors * VECTOR
@@ -106,9 +187,9 @@ def exponentials(values: NDArray[np.float64], n_vectors: int, bits: NDArray[np.i
         for lane in range(n_lanes):
             # Smaller values would give subnormal numbers, which are not needed.
             x = max(values[k, lane], _LEAST_EXPONENT)
-            rounded = x * _LOG2_E + _ROUNDER
+            rounded = x * LOG2_E + ROUNDER
             powers[k, lane] = rounded
-            whole = rounded - _ROUNDER
+            whole = rounded - ROUNDER
             r = (x - whole * _LOG_2_HIGH) - whole * _LOG_2_LOW
             # Taylor series; its next term is below the last digit.
             e = 1 / 479001600.0
@@ -128,3 +209,167 @@ def exponentials(values: NDArray[np.float64], n_vectors: int, bits: NDArray[np.i
             bits[k, lane] = (bits[k, lane] + 1023) << 52
         for lane in range(n_lanes):
             values[k, lane] *= powers[k, lane]
+
+
+KERNELS = {
+    "linear": (_rounded_linear, _exact_linear),
+    "rbf": (_rounded_rbf, _exact_rbf),
+    "poly": (_rounded_poly, _exact_poly),
+    "sigmoid": (_rounded_sigmoid, _exact_sigmoid),
+}
+"""The compiled formulas of the kernels in the reference twin, for training and prediction."""
+
+
+def _choose_by_kind(functions: list[Any], decorate: Callable[[Any], Any]) -> Any:
+    """Return a compiled function that calls the one of the kernel's kind."""
+    chosen = functions[-1]
+    for number in reversed(range(len(functions) - 1)):
+        chosen = decorate(_branch(number, functions[number], chosen))
+    return chosen
+
+
+def _branch(number: int, function: Any, others: Any) -> Any:
+    def choose(kernel: Function, *arguments: Any) -> None:
+        if kernel[0] == number:
+            function(kernel, *arguments)
+        else:
+            others(kernel, *arguments)
+
+    return choose
+
+
+_formulas = [KERNELS[name] for name in reference.KERNELS]
+
+rounded_values = _choose_by_kind([rounded for rounded, _ in _formulas], helper)
+"""Write the kernel values of at most BLOCK entries: (function, entries, scratch, out).
+
+`scratch` is a workspace of shape (2, BLOCK) or more.
+"""
+
+exact_values = _choose_by_kind([exact for _, exact in _formulas], fused_helper)
+"""Write the kernel values of a block of entries: (function, products, n_vectors, values, bits).
+
+`bits` is a workspace of the same shape.
+"""
+
+
+@fused_helper
+def squares_from_products(
+    products: Floats, vector_squares: Floats, sample_squares: Floats, n_vectors: int
+) -> None:
+    """Replace x·y by |x − y|²."""
+    n_lanes = n_vectors * VECTOR
+    for k in range(len(products)):
+        for lane in range(n_lanes):
+            square = vector_squares[k] + sample_squares[lane] - 2 * products[k, lane]
+            # Rounding can make a small squared distance negative.
+            products[k, lane] = max(square, 0)
+
+
+def as_numbers(function: Function) -> Function:
+    """Convert a kernel function to the types that the entries are compiled for."""
+    kind, gamma, degree, coef0 = function
+    return int(kind), float(gamma), int(degree), float(coef0)
+
+
+def store_products(
+    products: Doubles,
+    row_squares: Doubles,
+    column_squares: Doubles,
+    function: Function,
+    holds_kernel_values: bool,
+    matrix: Any,
+    first_row: int,
+    first_column: int,
+) -> None:
+    """Write a block of the matrix and its mirror image, from inner products."""
+    squares, place = (row_squares, column_squares), (first_row, first_column)
+    run_aside(
+        _store_products,
+        *(*squares, as_numbers(function), holds_kernel_values, place),
+        outputs=[products, matrix],
+        cost=_COST_OF_VALUE * products.size,
+    )
+
+
+@entry
+def _store_products(
+    row_squares: Doubles,
+    column_squares: Doubles,
+    function: Function,
+    holds_kernel_values: bool,
+    place: tuple[int, int],
+    products: Doubles,
+    matrix: Any,
+    stop: Flag,
+) -> None:
+    (n_rows, n_columns), (first_row, first_column) = products.shape, place
+    scratch, values = np.empty((2, BLOCK)), np.empty(BLOCK, np.float32)
+    tile = np.empty((_TILE, n_columns), matrix.dtype)
+    for first in range(0, n_rows, _TILE):
+        size = min(_TILE, n_rows - first)
+        for i in range(size):
+            row, entries = products[first + i], tile[i]
+            if IS_OF_DISTANCES[function[0]]:
+                row_square = row_squares[first + i]
+                for j in range(n_columns):
+                    square = row_square + column_squares[j] - 2.0 * row[j]
+                    row[j] = square if square > 0.0 else 0.0
+            for begin in range(0, n_columns, BLOCK):
+                end = min(begin + BLOCK, n_columns)
+                if holds_kernel_values:
+                    rounded_values(function, row[begin:end], scratch, values)
+                    for j in range(end - begin):
+                        entries[begin + j] = values[j]
+                else:
+                    for j in range(begin, end):
+                        entries[j] = row[j]
+            for j in range(n_columns):
+                matrix[first_row + first + i, first_column + j] = entries[j]
+        if first_row == first_column:
+            continue
+        # Several rows at a time, so that the mirror image is written in contiguous runs.
+        for j in range(n_columns):
+            for i in range(size):
+                matrix[first_column + j, first_row + first + i] = tile[i, j]
+
+
+def transform_products(
+    products: Floats, row_squares: Floats, column_squares: Floats, function: Function
+) -> None:
+    """Replace a matrix of inner products by kernel values, in place."""
+    n_rows, n_columns = products.shape
+    inputs = row_squares, column_squares, as_numbers(function)
+    cost = _COST_OF_VALUE * n_columns
+    run_in_blocks(_transform_products, n_rows, *inputs, outputs=[products], cost=cost)
+
+
+@fused_entry
+def _transform_products(
+    row_squares: Floats,
+    column_squares: Floats,
+    function: Function,
+    products: Floats,
+    begin: int,
+    end: int,
+    stop: Flag,
+) -> None:
+    n_columns = products.shape[1]
+    long, wide = np.zeros(1, products.dtype), np.zeros(BLOCK, products.dtype)
+    part = np.zeros((1, BLOCK), products.dtype)
+    values, bits = np.empty((1, BLOCK)), np.empty((1, BLOCK), np.int64)
+    for row in range(begin, end):
+        if stop[0] != 0:
+            return
+        long[0] = row_squares[row]
+        for first in range(0, n_columns, BLOCK):
+            n_used = min(BLOCK, n_columns - first)
+            n_vectors = (n_used + VECTOR - 1) // VECTOR
+            for k in range(n_used):
+                part[0, k] = products[row, first + k]
+                wide[k] = column_squares[first + k]
+            if IS_OF_DISTANCES[function[0]]:
+                squares_from_products(part, long, wide, n_vectors)
+            exact_values(function, part, n_vectors, values, bits)
+            for k in range(n_used):
+                products[row, first + k] = values[0, k]

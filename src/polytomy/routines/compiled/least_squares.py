@@ -1,7 +1,11 @@
-"""Compiled twins of `reference/shortcuts.py`: least squares without linear systems.
+"""Compiled twins of :mod:`polytomy.routines.reference.least_squares`, which has the explanations.
 
 Samples are processed in blocks, each with its own small workspace, so apart from the result, memory
 does not grow with the number of samples. No routine changes its arguments.
+
+If a linear system has to be solved, codes with few classes are solved in lanes, many samples side
+by side (`least_squares_lanes.py`). Codes with many classes, and samples that the lanes do not
+settle, are solved one sample at a time (`least_squares_single.py`).
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.routines.compiled.least_squares_cone import factor_members, new_single, solve_support
 from polytomy.routines.compiled.least_squares_lanes import (
     count_lanes,
     new_lanes,
@@ -18,19 +23,16 @@ from polytomy.routines.compiled.least_squares_lanes import (
     solve_lanes,
 )
 from polytomy.routines.compiled.least_squares_single import (
-    factor_members,
     fill_working_set,
     is_stationary,
     minimise_single,
-    new_single,
     new_working,
-    solve_support,
     widen_working_set,
     write_normalised,
     write_working_set,
 )
-from polytomy.routines.compiling import entry, helper, with_read_only_arguments
-from polytomy.routines.reference import least_squares as reference_systems
+from polytomy.routines.compiling import entry, helper
+from polytomy.routines.reference import least_squares as reference
 from polytomy.routines.reference.least_squares import UNCHANGED
 from polytomy.routines.threads import run_in_blocks
 
@@ -51,12 +53,24 @@ _LEAST_PRODUCT = 16
 _LONG_PRODUCT = 2**31
 """Multiplications of the largest matrix product: at most a second, since Ctrl-C has to wait."""
 
+_SPARSE = 8
+"""A row with fewer than one in this many classes is processed class by class, not as a vector."""
+
+_ROUNDS = (3, 8)
+"""Number of steps in each round of lanes."""
+
+_MOST_ROUNDS = 100
+"""After this many rounds, the working set is replaced by all classes."""
+
+_COST = 0.2
+"""Approximate nanoseconds of a multiplication and an addition."""
+
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Flag = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
-@with_read_only_arguments
 def project_answers(decisions: Floats, directions: Floats) -> Floats:
     """Return the nearest point of the simplex to each row of decisions @ directions."""
     points = np.empty((len(decisions), directions.shape[1]))
@@ -69,18 +83,24 @@ def project_answers(decisions: Floats, directions: Floats) -> Floats:
         for start in range(0, len(decisions), step):
             part = slice(start, start + step)
             np.matmul(decisions[part], directions, out=points[part])
-        run_in_blocks(_project_rows, len(decisions), points, cost=cost)
+        run_in_blocks(_project_answers, len(decisions), outputs=[points], cost=cost)
     else:
-        arguments = decisions, directions, points, step
-        run_in_blocks(_project_products, len(decisions), *arguments, cost=cost, multiple=step)
+        run_in_blocks(
+            _project_products,
+            len(decisions),
+            *(decisions, directions, step),
+            outputs=[points],
+            cost=cost,
+            multiple=step,
+        )
     return points
 
 
 def _project_products(
     decisions: Floats,
     directions: Floats,
-    points: Floats,
     step: int,
+    points: Floats,
     first: int,
     last: int,
     stop: Flag,
@@ -88,11 +108,11 @@ def _project_products(
     for start in range(first, last, step):
         end = min(start + step, last)
         np.matmul(decisions[start:end], directions, out=points[start:end])
-        _project_rows(points, start, end, stop)
+        _project_answers(points, start, end, stop)
 
 
 @entry
-def _project_rows(points: Floats, first: int, last: int, stop: Flag) -> None:
+def _project_answers(points: Floats, first: int, last: int, stop: Flag) -> None:
     """Replace each row by the nearest point of the simplex."""
     n_classes = points.shape[1]
     above = np.empty(n_classes)
@@ -129,20 +149,18 @@ def _project_rows(points: Floats, first: int, last: int, stop: Flag) -> None:
             point[j] = max(point[j] - largest - threshold, 0.0)
 
 
-@with_read_only_arguments
 def regress_isotonic(
     decisions: Floats, classes: Indices, cuts: Indices, signs: NDArray[np.int8]
 ) -> Floats:
     """Return the class probabilities of an adjacent code."""
     probabilities = np.empty((len(decisions), len(classes)))
-    arguments = decisions, classes, cuts, signs, probabilities
-    cost = 10.0 * (len(cuts) + len(classes))
-    run_in_blocks(_regress_rows, len(decisions), *arguments, cost=cost)
+    inputs, cost = (decisions, classes, cuts, signs), 10.0 * (len(cuts) + len(classes))
+    run_in_blocks(_regress_isotonic, len(decisions), *inputs, outputs=[probabilities], cost=cost)
     return probabilities
 
 
 @entry
-def _regress_rows(
+def _regress_isotonic(
     decisions: Floats,
     classes: Indices,
     cuts: Indices,
@@ -199,17 +217,16 @@ def _regress_rows(
                 pool += 1
 
 
-@with_read_only_arguments
 def multiply_down_tree(decisions: Floats, children: Indices, order: Indices) -> Floats:
     """Return the product of the conditional probabilities down the path to each class."""
     probabilities = np.empty((len(decisions), len(order) + 1))
-    arguments = decisions, children, order, probabilities
-    run_in_blocks(_multiply_rows, len(decisions), *arguments, cost=10.0 * len(order))
+    inputs, cost = (decisions, children, order), 10.0 * len(order)
+    run_in_blocks(_multiply_down_tree, len(decisions), *inputs, outputs=[probabilities], cost=cost)
     return probabilities
 
 
 @entry
-def _multiply_rows(
+def _multiply_down_tree(
     decisions: Floats,
     children: Indices,
     order: Indices,
@@ -258,39 +275,23 @@ def _balance_open_nodes(children: Indices, order: Indices, answer: Floats, squar
         square[row] = to_left * to_left * left_square + to_right * to_right * right_square
 
 
-# -- Compiled twins of `reference/systems.py`: least squares by linear systems --
-
-
-_SPARSE = 8
-"""A row with fewer than one in this many classes is processed class by class, not as a vector."""
-
-_ROUNDS = (3, 8)
-"""Number of steps in each round of lanes."""
-
-_MOST_ROUNDS = 100
-"""After this many rounds, the working set is replaced by all classes."""
-
-_COST = 0.2
-"""Approximate nanoseconds of a multiplication and an addition."""
-
-Flags = NDArray[np.bool_]
-
-
-@with_read_only_arguments
 def couple_pairs(decisions: Floats, negative: Indices, positive: Indices, n_classes: int) -> Floats:
     """Return the class probabilities of a code with every pair of classes, once or more."""
     probabilities = np.empty((len(decisions), n_classes))
-    pairs, n_samples, n_lanes = (negative, positive), len(decisions), count_lanes(n_classes)
-    cost = _COST * (n_classes**3 / 3 + 10 * len(negative))
-    if n_lanes:
-        arguments = decisions, *pairs, n_lanes, probabilities
-        run_in_blocks(_couple_in_lanes, n_samples, *arguments, cost=cost, multiple=n_lanes)
-    else:
-        run_in_blocks(_couple_singly, n_samples, decisions, *pairs, probabilities, cost=cost)
+    couple, n_lanes = _couple_pairs_in_lanes, count_lanes(n_classes)
+    if n_lanes == 0:
+        couple, n_lanes = _couple_pairs_singly, 1
+    run_in_blocks(
+        couple,
+        len(decisions),
+        *(decisions, negative, positive, n_lanes),
+        outputs=[probabilities],
+        cost=_COST * (n_classes**3 / 3 + 10 * len(negative)),
+        multiple=n_lanes,
+    )
     return probabilities
 
 
-@with_read_only_arguments
 def minimise_on_simplex(
     decisions: Floats,
     row_starts: Indices,
@@ -320,20 +321,27 @@ def _minimise(
     # All lanes wait for the slowest, so samples that need many steps get a separate round.
     for n_steps in _ROUNDS if n_lanes else ():
         settled = np.empty(len(samples), dtype=np.bool_)
-        arguments = decisions, rows, samples, n_lanes, n_steps, probabilities, settled
-        cost = cost_of_gram + n_steps * cost_of_step
-        run_in_blocks(_minimise_in_lanes, len(samples), *arguments, cost=cost, multiple=n_lanes)
+        run_in_blocks(
+            _minimise_on_simplex_in_lanes,
+            len(samples),
+            *(decisions, rows, samples, n_lanes, n_steps),
+            outputs=[probabilities, settled],
+            cost=cost_of_gram + n_steps * cost_of_step,
+            multiple=n_lanes,
+        )
         samples = samples[~settled]
     settled = np.empty(len(samples), dtype=np.bool_)
-    one_by_one = decisions, rows, samples, probabilities, settled
-    cost = cost_of_gram + _ROUNDS[-1] * cost_of_step
-    run_in_blocks(_minimise_singly, len(samples), *one_by_one, cost=cost)
+    run_in_blocks(
+        _minimise_on_simplex_singly,
+        len(samples),
+        *(decisions, rows, samples),
+        outputs=[probabilities, settled],
+        cost=cost_of_gram + _ROUNDS[-1] * cost_of_step,
+    )
     samples = samples[~settled]
     if len(samples):
         # Some samples are so nearly degenerate that Gram matrices are not accurate enough.
-        probabilities[samples] = reference_systems.minimise_on_simplex(
-            decisions[samples], *rows, n_classes
-        )
+        probabilities[samples] = reference.minimise_on_simplex(decisions[samples], *rows, n_classes)
 
 
 class _Rows(NamedTuple):
@@ -346,7 +354,7 @@ class _Rows(NamedTuple):
 
 
 @entry
-def _couple_in_lanes(
+def _couple_pairs_in_lanes(
     decisions: Floats,
     negative: Indices,
     positive: Indices,
@@ -385,10 +393,11 @@ def _couple_in_lanes(
 
 
 @entry
-def _couple_singly(
+def _couple_pairs_singly(
     decisions: Floats,
     negative: Indices,
     positive: Indices,
+    n_lanes: int,
     probabilities: Floats,
     first: int,
     last: int,
@@ -418,7 +427,7 @@ def _couple_singly(
 
 
 @entry
-def _minimise_in_lanes(
+def _minimise_on_simplex_in_lanes(
     decisions: Floats,
     rows: Any,
     samples: Indices,
@@ -443,7 +452,7 @@ def _minimise_in_lanes(
 
 
 @entry
-def _minimise_singly(
+def _minimise_on_simplex_singly(
     decisions: Floats,
     rows: Any,
     samples: Indices,

@@ -7,6 +7,8 @@ are skipped.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,7 +16,6 @@ from polytomy.routines.compiling import (
     fused_entry,
     fused_helper,
     inlined_helper,
-    read_only,
     summing_helper,
 )
 from polytomy.routines.reference.linear import (
@@ -36,19 +37,62 @@ from polytomy.routines.threads import run_aside
 __all__ = ["fit_linear_models"]
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 Flag = NDArray[np.int64]
 
 _USUAL_PASSES = 100.0
 _NANOSECONDS_PER_ENTRY = 1.0
 
 
+class _Problem(NamedTuple):
+    """What defines f."""
+
+    samples: LinearSamples
+    form: LinearForm
+    rows: Indices  # (n,), the rows of the problem's samples
+    y: Floats  # (n,)
+    cost: Floats  # (n,)
+
+
+class _Workspace(NamedTuple):
+    """Arrays for a sample, for a *near* one, which may have a loss, and for a coefficient."""
+
+    z: Floats
+    way_of: Floats  # length of w's path when z was computed
+    near: Indices  # the near samples
+    slopes: Floats  # of the loss of a near sample
+    curvatures: Floats
+    change: Floats  # of z for a step of one
+    next_z: Floats
+    gradient: Floats
+    direction: Floats
+    diagonal: Floats  # of the Hessian
+    residual: Floats
+    search: Floats
+    product: Floats
+    gram: Floats  # system for an exact direction, with a row for the right-hand side
+
+
+class _Target(NamedTuple):
+    """When the gradient is small enough.
+
+    No component is larger than `largest`, or the norm is at most `small` or the fraction `relative`
+    of the first norm. And both are smaller than at the start by the factor `reduction`.
+    """
+
+    largest: float
+    relative: float
+    small: float
+    reduction: float
+
+
 def fit_linear_models(
     samples: LinearSamples,
-    rows: NDArray[np.intp],
-    starts: NDArray[np.intp],
+    rows: Indices,
+    starts: Indices,
     signs: Floats,
     costs: Floats,
-    fold_of: NDArray[np.intp],
+    fold_of: Indices,
     is_trained: NDArray[np.bool_],
     form: LinearForm,
     largest: Floats,
@@ -65,155 +109,151 @@ def fit_linear_models(
     stored = samples.dense.size + len(samples.data)
     n_rows = max(1, len(samples.dense), len(samples.indptr) - 1)
     cost = _NANOSECONDS_PER_ENTRY * _USUAL_PASSES * len(rows) * (1.0 + stored / n_rows)
-    arrays = map(read_only, (*samples[:5], rows, starts, signs, costs, fold_of))
-    last = map(read_only, (is_trained, *form, largest, relative))
-    run_aside(_fit_models, *arrays, *last, *fits, cost=cost)
+    inputs = samples, rows, starts, signs, costs, fold_of, is_trained, form, largest, relative
+    run_aside(_fit_linear_models, *inputs, outputs=[fits], cost=cost)
     return fits
 
 
 @fused_entry
-def _fit_models(
-    dense: Floats,
-    data: Floats,
-    indices: NDArray[np.int32],
-    indptr: NDArray[np.int64],
-    norms: Floats,
-    rows: NDArray[np.intp],
-    starts: NDArray[np.intp],
+def _fit_linear_models(
+    samples: LinearSamples,
+    rows: Indices,
+    starts: Indices,
     signs: Floats,
     costs: Floats,
-    fold_of: NDArray[np.intp],
+    fold_of: Indices,
     is_trained: NDArray[np.bool_],
-    is_logistic: bool,
-    bias: float,
-    bias_penalty: float,
-    most_steps: int,
+    form: LinearForm,
     largest: Floats,
     relative: Floats,
-    coefficients: Floats,
-    values: Floats,
-    n_steps: NDArray[np.int64],
-    is_converged: NDArray[np.bool_],
+    fits: LinearFits,
     stop: Flag,
 ) -> None:
     n_problems, n_folds = is_trained.shape
-    end = coefficients.shape[2] - 1
-    work = np.empty((6, end + 1))
     most_samples = 0
-    for problem in range(n_problems):
-        most_samples = max(most_samples, starts[problem + 1] - starts[problem])
-    # z, the length of w's path when z was computed, and both at the solution for all samples.
-    z, way_of = np.empty(most_samples), np.empty(most_samples)
+    for k in range(n_problems):
+        most_samples = max(most_samples, starts[k + 1] - starts[k])
+    work = _new_workspace(most_samples, samples.n_features + 1, form)
     whole_z, whole_way_of = np.empty(most_samples), np.empty(most_samples)
-    # For each near sample: slope, curvature, change of z, next z.
-    by_near = np.empty((4, most_samples))
-    near = np.empty(most_samples, dtype=np.intp)
-    most_solved = min(MOST_SOLVED, end + 1, most_samples) if bias_penalty > 0.0 else 0
-    gram = np.empty((most_solved + 1, most_solved))  # with a row for the right-hand side
-    reduction = FOLD_REDUCTION if is_logistic else 1.0
-    for problem in range(n_problems):
-        first, last = starts[problem], starts[problem + 1]
-        n = last - first
-        own_rows, y, cost = rows[first:last], signs[first:last], costs[0, first:last]
-        whole = coefficients[problem, 0]
-        above, below = 0.0, 0.0
+    reduction = FOLD_REDUCTION if form.is_logistic else 1.0
+    for k in range(n_problems):
+        first, last = starts[k], starts[k + 1]
+        n, own_rows, y = last - first, rows[first:last], signs[first:last]
+        problem = _Problem(samples, form, own_rows, y, costs[0, first:last])
+        whole = fits.coefficients[k, 0]
+        whole[len(whole) - 1] = _first_bias(problem)
         for t in range(n):
-            if y[t] > 0.0:
-                above += cost[t]
-            else:
-                below += cost[t]
-        if is_logistic and bias != 0.0 and bias_penalty == 0.0 and above > 0.0 and below > 0.0:
-            whole[end] = np.log(above / below) / bias
+            work.z[t], work.way_of[t] = form.bias * whole[len(whole) - 1], 0.0
+        target = _Target(largest[k], relative[k], 0.0, 1.0)
+        n_steps, is_converged, way, small = _minimise(problem, work, target, 0.0, whole, stop)
+        fits.n_steps[k], fits.is_converged[k] = n_steps, is_converged
         for t in range(n):
-            z[t], way_of[t] = bias * whole[end], 0.0
-        steps, converged, way, small = _minimise(
-            dense, data, indices, indptr, norms, own_rows, y, cost, is_logistic, bias, bias_penalty,
-            most_steps, largest[problem], relative[problem], 0.0, 1.0, 0.0, whole, z, way_of,
-            by_near, near, work, gram, stop,
-        )  # fmt: skip
-        n_steps[problem], is_converged[problem] = steps, converged
-        for t in range(n):
-            whole_z[t], whole_way_of[t] = z[t], way_of[t]
+            whole_z[t], whole_way_of[t] = work.z[t], work.way_of[t]
             fold = fold_of[first + t]
-            if fold < 0 or not is_trained[problem, fold]:
-                product = _dot(dense, data, indices, indptr, own_rows[t], whole)
-                values[first + t] = product + bias * whole[end]
+            if fold < 0 or not is_trained[k, fold]:
+                fits.values[first + t] = _score(problem, own_rows[t], whole)
         for fold in range(n_folds):
-            own = coefficients[problem, 1 + fold]
+            own = fits.coefficients[k, 1 + fold]
             own[:] = whole
-            if not is_trained[problem, fold]:
+            if not is_trained[k, fold]:
                 continue
             for t in range(n):
-                z[t], way_of[t] = whole_z[t], whole_way_of[t]
-            _minimise(
-                dense, data, indices, indptr, norms, own_rows, y, costs[1 + fold, first:last],
-                is_logistic, bias, bias_penalty, most_steps, largest[problem], 0.0, small,
-                reduction, way, own, z, way_of, by_near, near, work, gram, stop,
-            )  # fmt: skip
+                work.z[t], work.way_of[t] = whole_z[t], whole_way_of[t]
+            problem = _Problem(samples, form, own_rows, y, costs[1 + fold, first:last])
+            target = _Target(largest[k], 0.0, small, reduction)
+            _minimise(problem, work, target, way, own, stop)
             for t in range(n):
                 if fold_of[first + t] == fold:
-                    product = _dot(dense, data, indices, indptr, own_rows[t], own)
-                    values[first + t] = product + bias * own[end]
+                    fits.values[first + t] = _score(problem, own_rows[t], own)
             if stop[0] != 0:
                 return
 
 
+@fused_helper
+def _new_workspace(n_samples: int, n_coefficients: int, form: LinearForm) -> Any:
+    by_sample, by_coefficient = np.empty((6, n_samples)), np.empty((6, n_coefficients))
+    most_solved = min(MOST_SOLVED, n_coefficients, n_samples) if form.bias_penalty > 0.0 else 0
+    return _Workspace(
+        by_sample[0],
+        by_sample[1],
+        np.empty(n_samples, np.intp),
+        by_sample[2],
+        by_sample[3],
+        by_sample[4],
+        by_sample[5],
+        by_coefficient[0],
+        by_coefficient[1],
+        by_coefficient[2],
+        by_coefficient[3],
+        by_coefficient[4],
+        by_coefficient[5],
+        np.empty((most_solved + 1, most_solved)),
+    )
+
+
+@fused_helper
+def _first_bias(problem: _Problem) -> float:
+    """Return the initial b: the log-odds of the sides if b is not penalised, otherwise zero."""
+    form, above, below = problem.form, 0.0, 0.0
+    for t in range(len(problem.y)):
+        if problem.y[t] > 0.0:
+            above += problem.cost[t]
+        else:
+            below += problem.cost[t]
+    is_free = form.is_logistic and form.bias != 0.0 and form.bias_penalty == 0.0
+    return np.log(above / below) / form.bias if is_free and above > 0.0 and below > 0.0 else 0.0
+
+
+@inlined_helper
+def _score(problem: _Problem, row: int, vector: Floats) -> float:
+    """Return the inner product of a row, with its constant feature, and a vector."""
+    return _dot(problem.samples, row, vector) + problem.form.bias * vector[len(vector) - 1]
+
+
 @summing_helper
-def _dot(
-    dense: Floats,
-    data: Floats,
-    indices: NDArray[np.int32],
-    indptr: NDArray[np.int64],
-    row: int,
-    vector: Floats,
-) -> float:
+def _dot(samples: LinearSamples, row: int, vector: Floats) -> float:
     """Return the inner product of a row with the first components of a vector."""
-    if len(indptr) > 0:
-        total = 0.0
-        for t in range(indptr[row], indptr[row + 1]):
-            total += data[t] * vector[indices[t]]
-        return total
     total = 0.0
-    for j in range(dense.shape[1]):
-        total += dense[row, j] * vector[j]
+    if len(samples.indptr) > 0:
+        for t in range(samples.indptr[row], samples.indptr[row + 1]):
+            total += samples.data[t] * vector[samples.indices[t]]
+        return total
+    for j in range(samples.dense.shape[1]):
+        total += samples.dense[row, j] * vector[j]
     return total
 
 
 @inlined_helper
-def _add(
-    dense: Floats,
-    data: Floats,
-    indices: NDArray[np.int32],
-    indptr: NDArray[np.int64],
-    row: int,
-    factor: float,
-    total: Floats,
-) -> None:
+def _add(samples: LinearSamples, row: int, factor: float, total: Floats) -> None:
     """Add a multiple of a row to the first components of a vector."""
-    if len(indptr) > 0:
-        for t in range(indptr[row], indptr[row + 1]):
-            total[indices[t]] += factor * data[t]
+    if len(samples.indptr) > 0:
+        for t in range(samples.indptr[row], samples.indptr[row + 1]):
+            total[samples.indices[t]] += factor * samples.data[t]
         return
-    for j in range(dense.shape[1]):
-        total[j] += factor * dense[row, j]
+    for j in range(samples.dense.shape[1]):
+        total[j] += factor * samples.dense[row, j]
+
+
+@inlined_helper
+def _add_squares(samples: LinearSamples, row: int, factor: float, total: Floats) -> None:
+    """Add a multiple of the squares of a row to the first components of a vector."""
+    if len(samples.indptr) > 0:
+        for t in range(samples.indptr[row], samples.indptr[row + 1]):
+            total[samples.indices[t]] += factor * samples.data[t] * samples.data[t]
+        return
+    for j in range(samples.dense.shape[1]):
+        total[j] += factor * samples.dense[row, j] * samples.dense[row, j]
 
 
 @fused_helper
-def _differentiate(
-    next_z: Floats,
-    y: Floats,
-    cost: Floats,
-    is_logistic: bool,
-    near: NDArray[np.intp],
-    n_near: int,
-    slopes: Floats,
-    curvatures: Floats,
-) -> float:
+def _differentiate(problem: _Problem, work: _Workspace, n_near: int) -> float:
+    """Set the slope and curvature of each near sample at `next_z`; return the sum of the losses."""
+    y, cost, slopes, curvatures = problem.y, problem.cost, work.slopes, work.curvatures
     loss = 0.0
     for i in range(n_near):
-        t = near[i]
-        margin = y[t] * next_z[i]
-        if is_logistic:
+        t = work.near[i]
+        margin = y[t] * work.next_z[i]
+        if problem.form.is_logistic:
             small = np.exp(-abs(margin))
             wrong = (small if margin > 0.0 else 1.0) / (1.0 + small)
             loss += cost[t] * (np.log1p(small) + max(-margin, 0.0))
@@ -229,110 +269,66 @@ def _differentiate(
 
 
 @fused_helper
-def _find_near(
-    dense: Floats,
-    data: Floats,
-    indices: NDArray[np.int32],
-    indptr: NDArray[np.int64],
-    norms: Floats,
-    rows: NDArray[np.intp],
-    y: Floats,
-    cost: Floats,
-    is_logistic: bool,
-    bias: float,
-    w: Floats,
-    way: float,
-    further: float,
-    z: Floats,
-    way_of: Floats,
-    near: NDArray[np.intp],
-) -> int:
+def _find_near(problem: _Problem, work: _Workspace, w: Floats, way: float, further: float) -> int:
     """List the samples that may have a loss while w moves `further`, and update their z.
 
     A sample's z changes by at most its norm times the length of w's path. So a sample that was far
     beyond its margin has no loss, and its z need not be known.
     """
-    n_near, end = 0, len(w) - 1
+    rows, y, z, way_of, n_near = problem.rows, problem.y, work.z, work.way_of, 0
+    bias = problem.form.bias
     for t in range(len(rows)):
-        if cost[t] == 0.0:
+        if problem.cost[t] == 0.0:
             continue
-        if not is_logistic:
-            norm = np.sqrt(norms[rows[t]] ** 2 + bias * bias)
+        if not problem.form.is_logistic:
+            norm = np.sqrt(problem.samples.norms[rows[t]] ** 2 + bias * bias)
             # Slightly more, to allow for rounding.
             if y[t] * z[t] - norm * (way + further - way_of[t]) * 1.000001 > 1.000001:
                 continue
         if way_of[t] != way:
-            product = _dot(dense, data, indices, indptr, rows[t], w)
-            z[t], way_of[t] = product + bias * w[end], way
-        near[n_near] = t
+            z[t], way_of[t] = _score(problem, rows[t], w), way
+        work.near[n_near] = t
         n_near += 1
     return n_near
 
 
 @fused_helper
 def _minimise(
-    dense: Floats,
-    data: Floats,
-    indices: NDArray[np.int32],
-    indptr: NDArray[np.int64],
-    norms: Floats,
-    rows: NDArray[np.intp],
-    y: Floats,
-    cost: Floats,
-    is_logistic: bool,
-    bias: float,
-    bias_penalty: float,
-    most_steps: int,
-    largest: float,
-    relative: float,
-    small: float,
-    reduction: float,
-    way: float,
-    w: Floats,
-    z: Floats,
-    way_of: Floats,
-    by_near: Floats,
-    near: NDArray[np.intp],
-    work: Floats,
-    gram: Floats,
-    stop: Flag,
+    problem: _Problem, work: _Workspace, target: _Target, way: float, w: Floats, stop: Flag
 ) -> tuple[int, bool, float, float]:
     """Minimise f from w, in place.
 
-    The gradient must be small, and smaller than at the start by the factor `reduction`. Return the
-    number of steps, whether it converged, the length of w's path, and the gradient norm that is
-    small enough.
+    Return the number of steps, whether it converged, the length of w's path, and the gradient norm
+    that is small enough.
     """
-    slopes, curvatures, change, next_z = by_near[0], by_near[1], by_near[2], by_near[3]
-    gradient, direction, diagonal = work[0], work[1], work[2]
+    samples, form, rows, near = problem.samples, problem.form, problem.rows, work.near
+    gradient, direction, diagonal = work.gradient, work.direction, work.diagonal
+    slopes, curvatures, z, next_z = work.slopes, work.curvatures, work.z, work.next_z
+    largest, relative, small, reduction = target
     end = len(w) - 1
-    n_near = _find_near(
-        dense, data, indices, indptr, norms, rows, y, cost, is_logistic, bias, w, way, 0.0, z,
-        way_of, near,
-    )  # fmt: skip
+    n_near = _find_near(problem, work, w, way, 0.0)
     for i in range(n_near):
         next_z[i] = z[near[i]]
-    loss = _differentiate(next_z, y, cost, is_logistic, near, n_near, slopes, curvatures)
+    loss = _differentiate(problem, work, n_near)
     first_norm = 0.0
-    for step_number in range(most_steps + 1):
+    for step_number in range(form.most_steps + 1):
         if stop[0] != 0:
             return step_number, False, way, small
         square = 0.0
         for j in range(end):
             gradient[j], diagonal[j] = w[j], 1.0
             square += w[j] * w[j]
-        gradient[end], diagonal[end] = bias_penalty * w[end], bias_penalty
-        square += bias_penalty * w[end] * w[end]
+        gradient[end], diagonal[end] = form.bias_penalty * w[end], form.bias_penalty
+        square += form.bias_penalty * w[end] * w[end]
         n_curved = 0
         for i in range(n_near):
             if slopes[i] == 0.0 and curvatures[i] == 0.0:
                 continue
             n_curved += 1
-            row = rows[near[i]]
-            _add(dense, data, indices, indptr, row, slopes[i], gradient)
-            gradient[end] += slopes[i] * bias
-            _add_squares(dense, data, indices, indptr, row, curvatures[i], diagonal)
-            diagonal[end] += curvatures[i] * bias * bias
+            _add(samples, rows[near[i]], slopes[i], gradient)
+            gradient[end] += slopes[i] * form.bias
+            _add_squares(samples, rows[near[i]], curvatures[i], diagonal)
+            diagonal[end] += curvatures[i] * form.bias * form.bias
         norm, highest = 0.0, 0.0
         for j in range(end + 1):
             norm += gradient[j] * gradient[j]
@@ -346,45 +342,36 @@ def _minimise(
             largest = min(largest, reduction * max(largest, highest))
         if highest <= largest or norm <= small:
             return step_number, True, way, small
-        if step_number == most_steps:
+        if step_number == form.most_steps:
             break
         forcing = max(n_curved / len(rows), LEAST_FORCING)
         forcing = min(LARGEST_FORCING, np.sqrt(norm / first_norm), forcing)
-        can_solve = n_curved <= gram.shape[1]
-        is_found = _find_direction(
-            dense, data, indices, indptr, rows, near, n_near, curvatures, bias, bias_penalty,
-            forcing, n_curved // 4 if can_solve else end + 1, work, stop,
-        )  # fmt: skip
+        can_solve = n_curved <= work.gram.shape[1]
+        n_steps = n_curved // 4 if can_solve else end + 1
+        is_found = _find_direction(problem, work, n_near, forcing, n_steps, stop)
         if can_solve and not is_found:
-            _solve_direction(
-                dense, data, indices, indptr, rows, near, n_near, curvatures, bias, bias_penalty,
-                work, gram, stop,
-            )  # fmt: skip
+            _solve_direction(problem, work, n_near, stop)
         slope, across, direction_square, length = 0.0, 0.0, 0.0, 0.0
         for j in range(end + 1):
-            penalty = 1.0 if j < end else bias_penalty
+            penalty = 1.0 if j < end else form.bias_penalty
             slope += gradient[j] * direction[j]
             across += penalty * w[j] * direction[j]
             direction_square += penalty * direction[j] * direction[j]
             length += direction[j] * direction[j]
         length = np.sqrt(length)
-        n_near = _find_near(
-            dense, data, indices, indptr, norms, rows, y, cost, is_logistic, bias, w, way, length,
-            z, way_of, near,
-        )  # fmt: skip
+        n_near = _find_near(problem, work, w, way, length)
         for i in range(n_near):
-            product = _dot(dense, data, indices, indptr, rows[near[i]], direction)
-            change[i] = product + bias * direction[end]
+            work.change[i] = _score(problem, rows[near[i]], direction)
         value = loss + 0.5 * square
         step = 1.0
-        if not is_logistic:
-            step = _search_line(z, change, y, cost, near, n_near, across, direction_square, slope)
+        if not form.is_logistic:
+            step = _search_line(problem, work, n_near, across, direction_square, slope)
         for halving in range(MOST_HALVINGS):
             if halving > 0:
                 step /= 2.0
             for i in range(n_near):
-                next_z[i] = z[near[i]] + step * change[i]
-            loss = _differentiate(next_z, y, cost, is_logistic, near, n_near, slopes, curvatures)
+                next_z[i] = z[near[i]] + step * work.change[i]
+            loss = _differentiate(problem, work, n_near)
             new_value = loss + 0.5 * (square + step * (2.0 * across + step * direction_square))
             if new_value <= value + LEAST_DECREASE * step * slope + ROUNDING * abs(value):
                 break
@@ -392,31 +379,29 @@ def _minimise(
             w[j] += step * direction[j]
         way += step * length
         for i in range(n_near):
-            z[near[i]], way_of[near[i]] = next_z[i], way
+            z[near[i]], work.way_of[near[i]] = next_z[i], way
         if -slope <= ROUNDING * abs(value):
             return step_number + 1, True, way, small
-    return most_steps, False, way, small
+    return form.most_steps, False, way, small
 
 
 @fused_helper
 def _search_line(
-    z: Floats,
-    change: Floats,
-    y: Floats,
-    cost: Floats,
-    near: NDArray[np.intp],
+    problem: _Problem,
+    work: _Workspace,
     n_near: int,
     across: float,
     direction_square: float,
     slope: float,
 ) -> float:
     """Return the step of at most one that minimises f along a direction, for squared hinge loss."""
+    y, cost, change = problem.y, problem.cost, work.change
     low, high, step = 0.0, 1.0, 1.0
     for _ in range(MOST_HALVINGS):
         first, second = across + step * direction_square, direction_square
         for i in range(n_near):
-            t = near[i]
-            short = 1.0 - y[t] * (z[t] + step * change[i])
+            t = work.near[i]
+            short = 1.0 - y[t] * (work.z[t] + step * change[i])
             if short > 0.0:
                 first -= 2.0 * cost[t] * y[t] * short * change[i]
                 second += 2.0 * cost[t] * change[i] * change[i]
@@ -432,48 +417,16 @@ def _search_line(
     return step
 
 
-@inlined_helper
-def _add_squares(
-    dense: Floats,
-    data: Floats,
-    indices: NDArray[np.int32],
-    indptr: NDArray[np.int64],
-    row: int,
-    factor: float,
-    total: Floats,
-) -> None:
-    """Add a multiple of the squares of a row to the first components of a vector."""
-    if len(indptr) > 0:
-        for t in range(indptr[row], indptr[row + 1]):
-            total[indices[t]] += factor * data[t] * data[t]
-        return
-    for j in range(dense.shape[1]):
-        total[j] += factor * dense[row, j] * dense[row, j]
-
-
 @fused_helper
 def _find_direction(
-    dense: Floats,
-    data: Floats,
-    indices: NDArray[np.int32],
-    indptr: NDArray[np.int64],
-    rows: NDArray[np.intp],
-    near: NDArray[np.intp],
-    n_near: int,
-    curvatures: Floats,
-    bias: float,
-    bias_penalty: float,
-    forcing: float,
-    n_steps: int,
-    work: Floats,
-    stop: Flag,
+    problem: _Problem, work: _Workspace, n_near: int, forcing: float, n_steps: int, stop: Flag
 ) -> bool:
     """Solve H·direction = −gradient by preconditioned conjugate gradients.
 
     Return whether `n_steps` steps were enough.
     """
-    gradient, direction, diagonal = work[0], work[1], work[2]
-    residual, search, product = work[3], work[4], work[5]
+    gradient, direction, diagonal = work.gradient, work.direction, work.diagonal
+    residual, search, product = work.residual, work.search, work.product
     end = len(gradient) - 1
     size = 0.0
     for j in range(end + 1):
@@ -487,14 +440,14 @@ def _find_direction(
             return True
         for j in range(end):
             product[j] = search[j]
-        product[end] = bias_penalty * search[end]
+        product[end] = problem.form.bias_penalty * search[end]
         for i in range(n_near):
-            if curvatures[i] == 0.0:
+            if work.curvatures[i] == 0.0:
                 continue
-            row = rows[near[i]]
-            along = _dot(dense, data, indices, indptr, row, search) + bias * search[end]
-            _add(dense, data, indices, indptr, row, curvatures[i] * along, product)
-            product[end] += curvatures[i] * along * bias
+            row = problem.rows[work.near[i]]
+            along = work.curvatures[i] * _score(problem, row, search)
+            _add(problem.samples, row, along, product)
+            product[end] += along * problem.form.bias
         curvature = 0.0
         for j in range(end + 1):
             curvature += search[j] * product[j]
@@ -514,44 +467,32 @@ def _find_direction(
 
 
 @fused_helper
-def _solve_direction(
-    dense: Floats,
-    data: Floats,
-    indices: NDArray[np.int32],
-    indptr: NDArray[np.int64],
-    rows: NDArray[np.intp],
-    near: NDArray[np.intp],
-    n_near: int,
-    curvatures: Floats,
-    bias: float,
-    bias_penalty: float,
-    work: Floats,
-    gram: Floats,
-    stop: Flag,
-) -> None:
+def _solve_direction(problem: _Problem, work: _Workspace, n_near: int, stop: Flag) -> None:
     """Solve H·direction = −gradient exactly, with one equation per sample that has a curvature.
 
     Let P be the penalties, X the samples with a curvature and D their curvatures. By Woodbury's
     identity, (P + XᵀDX)⁻¹ = P⁻¹ − P⁻¹Xᵀ (D⁻¹ + XP⁻¹Xᵀ)⁻¹ XP⁻¹.
     """
-    gradient, direction, spread = work[0], work[1], work[4]
+    samples, rows, near, curvatures = problem.samples, problem.rows, work.near, work.curvatures
+    gradient, direction, spread, gram = work.gradient, work.direction, work.search, work.gram
+    bias, bias_penalty = problem.form.bias, problem.form.bias_penalty
     end = len(gradient) - 1
     dual = gram[len(gram) - 1]
     n_curved = 0
     for i in range(n_near):
         if curvatures[i] == 0.0:
             continue
-        row = rows[near[i]]
-        product = _dot(dense, data, indices, indptr, row, gradient)
-        dual[n_curved] = product + bias * gradient[end] / bias_penalty
+        dual[n_curved] = (
+            _dot(samples, rows[near[i]], gradient) + bias * gradient[end] / bias_penalty
+        )
         for j in range(end):
             spread[j] = 0.0
-        _add(dense, data, indices, indptr, row, 1.0, spread)
+        _add(samples, rows[near[i]], 1.0, spread)
         k = 0
         for other in range(i + 1):
             if curvatures[other] == 0.0:
                 continue
-            product = _dot(dense, data, indices, indptr, rows[near[other]], spread)
+            product = _dot(samples, rows[near[other]], spread)
             gram[n_curved, k] = product + bias * bias / bias_penalty
             k += 1
         gram[n_curved, n_curved] += 1.0 / curvatures[i]
@@ -565,7 +506,7 @@ def _solve_direction(
     for i in range(n_near):
         if curvatures[i] == 0.0:
             continue
-        _add(dense, data, indices, indptr, rows[near[i]], dual[k], direction)
+        _add(samples, rows[near[i]], dual[k], direction)
         total += bias * dual[k]
         k += 1
     direction[end] = total / bias_penalty

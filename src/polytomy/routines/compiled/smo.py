@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.routines.compiled.kernel_rows import (
+from polytomy.routines.compiled.smo_rows import (
     KernelRows,
     fill_row,
     forget_rows,
@@ -27,6 +27,7 @@ from polytomy.routines.compiled.kernel_rows import (
 from polytomy.routines.compiled.smo_steps import (
     NEVER,
     Considered,
+    Limits,
     Problem,
     add_multiple,
     add_multiples,
@@ -43,7 +44,7 @@ from polytomy.routines.compiled.smo_steps import (
     step,
 )
 from polytomy.routines.compiling import entry, helper
-from polytomy.routines.reference.kernel_rows import RowMaker
+from polytomy.routines.reference.kernels import MatrixRows
 from polytomy.routines.reference.smo import (
     AT_BOUND,
     COMPACTING_FRACTION,
@@ -53,6 +54,7 @@ from polytomy.routines.reference.smo import (
     NEAR_THE_END,
     SMALL_PROBLEM,
     STEPS_BETWEEN_SHRINKS,
+    Problems,
 )
 from polytomy.routines.threads import run_aside
 
@@ -68,80 +70,51 @@ _NO_LIMIT = 2**62
 
 
 def train_machines(
-    kernel_values: NDArray[np.float32],
-    entries: Floats,
-    maker: RowMaker,
-    form: int,
-    columns: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    signs: Floats,
-    bounds: Floats,
-    parameters: Floats,
-    diagonals: Floats,
-    tolerances: Floats,
-    most_steps: NDArray[np.int64],
-    shrinks: NDArray[np.bool_],
-    start: int,
-    cache: NDArray[np.float32],
+    problems: Problems, matrix: MatrixRows, form: int, start: int, cache: NDArray[np.float32]
 ) -> Any:
     """Train the machines of several problems, each in several runs with their own bounds."""
-    arguments = (
-        *(kernel_values, entries, maker, form, columns, ends, signs, bounds, parameters),
-        *(diagonals, tolerances, most_steps, shrinks, start, cache),
-    )
     # Most small problems are solved quickly, but no estimate can say which ones are not.
-    sizes = np.diff(ends, prepend=0)
-    cost = float(len(bounds) * (sizes @ sizes))
+    sizes, outputs = np.diff(problems.ends, prepend=0), (matrix, cache)
+    cost = float(len(problems.bounds) * (sizes @ sizes))
     if cost <= _SHORT_WORK:
-        trained, is_finished = run_aside(_train_machines, *arguments, _SHORT_WORK, cost=cost)
+        inputs = problems, form, start, _SHORT_WORK
+        trained, is_finished = run_aside(_train_machines, *inputs, outputs=outputs, cost=cost)
         if is_finished:
             return trained
-    trained, _ = run_aside(_train_machines, *arguments, _NO_LIMIT, cost=np.inf)
+    inputs = problems, form, start, _NO_LIMIT
+    trained, _ = run_aside(_train_machines, *inputs, outputs=outputs, cost=np.inf)
     return trained
 
 
 @entry
 def _train_machines(
-    kernel_values: NDArray[np.float32],
-    entries: Floats,
-    maker: RowMaker,
+    problems: Problems,
     form: int,
-    columns: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    signs: Floats,
-    bounds: Floats,
-    parameters: Floats,
-    diagonals: Floats,
-    tolerances: Floats,
-    most_steps: NDArray[np.int64],
-    shrinks: NDArray[np.bool_],
     start: int,
-    cache: NDArray[np.float32],
     most_work: int,
+    matrix: MatrixRows,
+    cache: NDArray[np.float32],
     stop: Flag,
 ) -> Any:
     """Return the machines, and whether training took no more work than allowed."""
+    columns, ends, signs, bounds, parameters, diagonals, tolerances, most_steps, shrinks = problems
     n_runs = len(bounds)
-    coefficients = np.zeros(bounds.shape)
-    gradients = np.empty(bounds.shape)
-    values = np.empty(bounds.shape)
-    offsets = np.empty((n_runs, len(ends)))
+    coefficients, gradients = np.zeros(bounds.shape), np.empty(bounds.shape)
+    values, offsets = np.empty(bounds.shape), np.empty((n_runs, len(ends)))
     steps = np.empty((n_runs, len(ends)), np.int64)
-    kernel = parameters[0].copy()
-    workspace = new_workspace()
+    kernel, workspace = np.empty(3), new_workspace()
     if len(cache) < SMALL_PROBLEM * SMALL_PROBLEM:
         cache = np.empty(SMALL_PROBLEM * SMALL_PROBLEM, np.float32)
     first = 0
     for k in range(len(ends)):
         last = ends[k]
-        n_samples = last - first
-        sides = signs[first:last]
+        n_samples, sides = last - first, signs[first:last]
         lower, upper = np.empty(n_samples), np.empty(n_samples)
         considered = new_considered(n_samples)
         is_small = n_samples <= SMALL_PROBLEM
         for p in range(len(kernel)):
             kernel[p] = parameters[0, p]
-        rows = keep_rows(kernel_values, entries, maker, form, columns[first:last], kernel, cache)
+        rows = keep_rows(matrix, form, columns[first:last], kernel, cache)
         for run in range(n_runs):
             is_new_kernel = not _are_equal(kernel, parameters[run])
             if is_new_kernel:
@@ -150,17 +123,12 @@ def _train_machines(
                 forget_rows(rows, n_samples)
             if is_small and (run == 0 or is_new_kernel):
                 load_all_rows(rows, considered.samples)
-            problem = Problem(
-                diagonals[run, first:last],
-                lower,
-                upper,
-                coefficients[run, first:last],
-                gradients[run, first:last],
-            )
+            b, gradient = coefficients[run, first:last], gradients[run, first:last]
+            problem = Problem(diagonals[run, first:last], lower, upper, b, gradient)
             for t in range(n_samples):
                 lower[t] = 0.0 if sides[t] > 0 else -bounds[run, first + t]
                 upper[t] = bounds[run, first + t] if sides[t] > 0 else 0.0
-                problem.gradient[t] = -sides[t]
+                gradient[t] = -sides[t]
             # The run to warm-start from.
             other = max(0, run - 1) if start == FROM_PREVIOUS_RUN else 0
             solved, slopes = coefficients[other, first:last], gradients[other, first:last]
@@ -170,34 +138,17 @@ def _train_machines(
                 _make_feasible(problem, solved, slopes)
                 is_same_kernel = _are_equal(parameters[run], parameters[0])
                 _start_gradient(problem, rows, considered, solved, slopes, is_same_kernel, stop)
+            limits = Limits(tolerances[k], most_steps[k], shrinks[k], most_work)
             if is_small:
-                steps[run, k] = solve_small(
-                    problem,
-                    cache,
-                    workspace,
-                    tolerances[k],
-                    most_steps[k],
-                    shrinks[k],
-                    most_work,
-                    stop,
-                )
+                steps[run, k] = solve_small(problem, cache, workspace, limits, stop)
             else:
-                steps[run, k] = _solve(
-                    problem,
-                    rows,
-                    considered,
-                    tolerances[k],
-                    most_steps[k],
-                    shrinks[k],
-                    most_work,
-                    stop,
-                )
+                steps[run, k] = _solve(problem, rows, considered, limits, stop)
             most_work -= steps[run, k] * n_samples
             if stop[0] != 0 or most_work < 0:
                 return (coefficients, values, offsets, steps), False
             offsets[run, k] = _offset(problem)
             for t in range(n_samples):
-                values[run, first + t] = problem.gradient[t] + sides[t] - offsets[run, k]
+                values[run, first + t] = gradient[t] + sides[t] - offsets[run, k]
         first = last
     return (coefficients, values, offsets, steps), True
 
@@ -293,25 +244,18 @@ def _start_gradient(
 
 @helper
 def _solve(
-    problem: Problem,
-    rows: KernelRows,
-    considered: Considered,
-    tolerance: float,
-    most_steps: int,
-    shrinks: bool,
-    most_work: int,
-    stop: Flag,
+    problem: Problem, rows: KernelRows, considered: Considered, limits: Limits, stop: Flag
 ) -> int:
     """Take steps until the stopping rule holds; return their number.
 
     If `stop` is set, or if the steps so far have processed more than `most_work` samples, the
     result is invalid.
     """
+    tolerance, most_steps, shrinks, most_work = limits
     n_samples = len(problem.gradient)
     consider_all(considered, problem)
     n = n_samples
-    whole_gradient = problem.gradient.copy()
-    whole_coefficients = problem.coefficients.copy()
+    whole = problem.gradient.copy(), problem.coefficients.copy()
     lanes = new_lanes()
     # While no sample is left out, rows of a matrix of kernel values can be used without copying.
     is_direct = has_own_rows(rows)
@@ -331,15 +275,13 @@ def _solve(
         if until_shrink == 0:
             until_shrink = interval
             if shrinks:
-                rise, fall = steepest(considered, n)
-                if not has_looked_again and rise + fall <= NEAR_THE_END * tolerance:
+                slopes = steepest(considered, n)
+                if not has_looked_again and sum(slopes) <= NEAR_THE_END * tolerance:
                     has_looked_again = True
-                    _complete_gradient(
-                        problem, rows, considered, n, whole_gradient, whole_coefficients, stop
-                    )
+                    _complete_gradient(problem, rows, considered, n, whole, stop)
                     n, has_shrunk = n_samples, False
-                    rise, fall = steepest(considered, n)
-                n_left = shrink(considered, n, rise, fall)
+                    slopes = steepest(considered, n)
+                n_left = shrink(considered, n, slopes)
                 has_shrunk = has_shrunk or n_left < n
                 if n_left < COMPACTING_FRACTION * n:
                     n = compact(considered, n)
@@ -351,7 +293,7 @@ def _solve(
             sample_i = considered.samples[i]
             slot_i = -1
             if is_direct and n == n_samples:
-                row_i = rows.values[sample_i]
+                row_i = rows.matrix.kernel_values[sample_i]
             else:
                 slot_i = rows.slot_of[sample_i]
                 if slot_i < 0:
@@ -364,9 +306,7 @@ def _solve(
         if is_at_end and sum(steepest(considered, n)) < tolerance:
             if not has_shrunk:
                 break
-            _complete_gradient(
-                problem, rows, considered, n, whole_gradient, whole_coefficients, stop
-            )
+            _complete_gradient(problem, rows, considered, n, whole, stop)
             n, has_shrunk = n_samples, False
             until_shrink = 2  # after the next step
             if sum(steepest(considered, n)) < tolerance:
@@ -375,7 +315,7 @@ def _solve(
 
         sample_j = considered.samples[j]
         if is_direct and n == n_samples:
-            row_j = rows.values[sample_j]
+            row_j = rows.matrix.kernel_values[sample_j]
         else:
             slot_j = rows.slot_of[sample_j]
             if slot_j < 0:
@@ -387,7 +327,7 @@ def _solve(
         if is_standstill:
             break
 
-    _complete_gradient(problem, rows, considered, n, whole_gradient, whole_coefficients, stop)
+    _complete_gradient(problem, rows, considered, n, whole, stop)
     return steps
 
 
@@ -397,11 +337,14 @@ def _complete_gradient(
     rows: KernelRows,
     considered: Considered,
     n: int,
-    whole_gradient: Floats,
-    whole_coefficients: Floats,
+    whole: tuple[Floats, Floats],
     stop: Flag,
 ) -> None:
-    """Compute the gradient of the samples left out, and consider all samples again."""
+    """Compute the gradient of the samples left out, and consider all samples again.
+
+    `whole` has the last complete gradient, and the coefficients that it belongs to.
+    """
+    whole_gradient, whole_coefficients = whole
     n_samples = len(problem.gradient)
     if n < n_samples:
         left_out = _complement(considered.samples, n, n_samples)
@@ -418,7 +361,7 @@ def _complete_gradient(
                 continue
             if is_direct:
                 # Adding a whole row of the matrix is faster than picking entries from it.
-                add_multiple(whole_gradient, rows.values[t], change, n_samples)
+                add_multiple(whole_gradient, rows.matrix.kernel_values[t], change, n_samples)
             else:
                 fill_row(rows, t, left_out, len(left_out), row)
                 add_multiple(part, row, change, len(left_out))

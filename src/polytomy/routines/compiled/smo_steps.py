@@ -2,6 +2,11 @@
 
 Most of the work is finding maxima. The compiler turns a loop into vector instructions if it has no
 branches and keeps many maxima side by side, in lanes, but not if it keeps a single one.
+
+With few samples, a step takes less time than updating the reference counts of the arrays that it
+passes to functions. So `solve_small` is one function, on plain arrays, with the kernel values of
+all samples. A loop that looks for a maximum and its position has branches; two loops, one for each,
+are several times as fast there.
 """
 
 from __future__ import annotations
@@ -24,6 +29,7 @@ __all__ = [
     "NEVER",
     "Considered",
     "Lanes",
+    "Limits",
     "Problem",
     "Workspace",
     "add_multiple",
@@ -60,6 +66,15 @@ class Problem(NamedTuple):
     upper: Any
     coefficients: Any
     gradient: Any
+
+
+class Limits(NamedTuple):
+    """When the steps of a run end."""
+
+    tolerance: float
+    most_steps: int
+    shrinks: bool
+    most_work: int  # samples that the steps may process
 
 
 class Considered(NamedTuple):
@@ -123,29 +138,13 @@ def _note_freedom(considered: Considered, place: int, problem: Problem, t: int) 
 @helper
 def steepest(considered: Considered, n: int) -> Any:
     """Return the slopes of the steepest rise and of the steepest fall."""
-    rise, fall = NEVER, NEVER
-    for k in range(n):
-        rise = max(rise, considered.rise[k] - considered.gradient[k])
-        fall = max(fall, considered.fall[k] + considered.gradient[k])
-    return rise, fall
+    return _steepest(considered.gradient, considered.rise, considered.fall, n)
 
 
 @helper
-def shrink(considered: Considered, n: int, rise: float, fall: float) -> int:
+def shrink(considered: Considered, n: int, steepest: tuple[float, float]) -> int:
     """Mark the samples that seem to stay at their bounds; return the number of others."""
-    n_left = 0
-    for k in range(n):
-        g = considered.gradient[k]
-        cannot_rise, cannot_fall = considered.rise[k] < 0.0, considered.fall[k] < 0.0
-        if (
-            (cannot_rise and cannot_fall)
-            or (cannot_rise and -g > rise)
-            or (cannot_fall and g > fall)
-        ):
-            considered.rise[k] = considered.fall[k] = NEVER
-        else:
-            n_left += 1
-    return n_left
+    return _shrink(considered.gradient, considered.rise, considered.fall, n, steepest)
 
 
 @helper
@@ -272,20 +271,9 @@ def step(problem: Problem, considered: Considered, i: int, j: int, kernel_ij: fl
     curvature = considered.diagonal[i] + considered.diagonal[j] - 2.0 * kernel_ij
     if not curvature > 0.0:
         curvature = LEAST_CURVATURE
-    room_above = problem.upper[sample_i] - b[sample_i]
-    room_below = b[sample_j] - problem.lower[sample_j]
     size = (considered.gradient[j] - considered.gradient[i]) / curvature
     before_i, before_j = b[sample_i], b[sample_j]
-    is_standstill = False
-    if size < min(room_above, room_below):
-        b[sample_i], b[sample_j] = before_i + size, before_j - size
-        is_standstill = size <= STANDSTILL * max(abs(before_i), abs(before_j))
-    elif room_above < room_below:
-        b[sample_i] = problem.upper[sample_i]
-        b[sample_j] = max(before_i + before_j - b[sample_i], problem.lower[sample_j])
-    else:
-        b[sample_j] = problem.lower[sample_j]
-        b[sample_i] = min(before_i + before_j - b[sample_j], problem.upper[sample_i])
+    is_standstill = _move(b, problem.lower, problem.upper, sample_i, sample_j, size)
     _note_freedom(considered, i, problem, sample_i)
     _note_freedom(considered, j, problem, sample_j)
     return b[sample_i] - before_i, b[sample_j] - before_j, is_standstill
@@ -312,9 +300,6 @@ def add_multiples(
         total[k] += row[k] * factor + other_row[k] * other_factor
 
 
-# -- Steps of :mod:`polytomy.routines.compiled.smo` for problems with few samples --
-
-
 Workspace = tuple[Floats, Floats, Floats]
 
 
@@ -329,10 +314,7 @@ def solve_small(
     problem: Problem,
     rows: Singles,
     workspace: Workspace,
-    tolerance: float,
-    most_steps: int,
-    shrinks: bool,
-    most_work: int,
+    limits: Limits,
     stop: NDArray[np.int64],
 ) -> int:
     """Take steps until the stopping rule holds; return their number.
@@ -341,6 +323,7 @@ def solve_small(
     far have processed more than `most_work` samples, the result is invalid.
     """
     diagonal, lower, upper, b, gradient = problem
+    tolerance, most_steps, shrinks, most_work = limits
     rise, fall, gains = workspace
     n = len(b)
     n_free = 0
@@ -359,25 +342,13 @@ def solve_small(
         if until_shrink == 0:
             until_shrink = interval
             if shrinks:
-                steepest_rise, steepest_fall = _steepest(gradient, rise, fall, n)
-                if (
-                    not has_looked_again
-                    and steepest_rise + steepest_fall <= NEAR_THE_END * tolerance
-                ):
+                slopes = _steepest(gradient, rise, fall, n)
+                if not has_looked_again and slopes[0] + slopes[1] <= NEAR_THE_END * tolerance:
                     has_looked_again = True
                     has_shrunk = False
                     _consider_all(lower, upper, b, rise, fall)
-                    steepest_rise, steepest_fall = _steepest(gradient, rise, fall, n)
-                for k in range(n):
-                    g = gradient[k]
-                    cannot_rise, cannot_fall = rise[k] < 0.0, fall[k] < 0.0
-                    if (
-                        (cannot_rise and cannot_fall)
-                        or (cannot_rise and -g > steepest_rise)
-                        or (cannot_fall and g > steepest_fall)
-                    ):
-                        rise[k] = fall[k] = NEVER
-                        has_shrunk = True
+                    slopes = _steepest(gradient, rise, fall, n)
+                has_shrunk = _shrink(gradient, rise, fall, n, slopes) < n or has_shrunk
 
         steepest_rise, steepest_fall = _steepest(gradient, rise, fall, n)
         if not steepest_rise + steepest_fall >= tolerance:
@@ -414,18 +385,8 @@ def solve_small(
         if not curvature > 0.0:
             curvature = LEAST_CURVATURE
         before_i, before_j = b[i], b[j]
-        room_above, room_below = upper[i] - before_i, before_j - lower[j]
         size = (gradient[j] - gradient[i]) / curvature
-        is_standstill = False
-        if size < min(room_above, room_below):
-            b[i], b[j] = before_i + size, before_j - size
-            is_standstill = size <= STANDSTILL * max(abs(before_i), abs(before_j))
-        elif room_above < room_below:
-            b[i] = upper[i]
-            b[j] = max(before_i + before_j - b[i], lower[j])
-        else:
-            b[j] = lower[j]
-            b[i] = min(before_i + before_j - b[j], upper[i])
+        is_standstill = _move(b, lower, upper, i, j, size)
         rise[i] = 0.0 if b[i] < upper[i] else NEVER
         fall[i] = 0.0 if b[i] > lower[i] else NEVER
         rise[j] = 0.0 if b[j] < upper[j] else NEVER
@@ -457,3 +418,43 @@ def _steepest(gradient: Floats, rise: Floats, fall: Floats, n: int) -> Any:
         slope = fall[k] + gradient[k]
         steepest_fall = slope if slope > steepest_fall else steepest_fall
     return steepest_rise, steepest_fall
+
+
+@unfused_inlined_helper
+def _shrink(
+    gradient: Floats, rise: Floats, fall: Floats, n: int, steepest: tuple[float, float]
+) -> int:
+    steepest_rise, steepest_fall = steepest
+    n_left = 0
+    for k in range(n):
+        g = gradient[k]
+        cannot_rise, cannot_fall = rise[k] < 0.0, fall[k] < 0.0
+        if (
+            (cannot_rise and cannot_fall)
+            or (cannot_rise and -g > steepest_rise)
+            or (cannot_fall and g > steepest_fall)
+        ):
+            rise[k] = fall[k] = NEVER
+        else:
+            n_left += 1
+    return n_left
+
+
+@unfused_inlined_helper
+def _move(b: Floats, lower: Floats, upper: Floats, i: int, j: int, size: float) -> bool:
+    """Raise b_i and lower b_j by `size`, or as far as their bounds allow.
+
+    Return whether the step is negligible.
+    """
+    before_i, before_j = b[i], b[j]
+    room_above, room_below = upper[i] - before_i, before_j - lower[j]
+    if size < min(room_above, room_below):
+        b[i], b[j] = before_i + size, before_j - size
+        return size <= STANDSTILL * max(abs(before_i), abs(before_j))
+    if room_above < room_below:
+        b[i] = upper[i]
+        b[j] = max(before_i + before_j - b[i], lower[j])
+    else:
+        b[j] = lower[j]
+        b[i] = min(before_i + before_j - b[j], upper[i])
+    return False

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, cg
 from scipy.special import expit, log_expit
 
+from polytomy.routines.stand_ins import spend
+
 __all__ = [
     "LEAST_DECREASE",
     "MOST_CLASSES_OF_HESSIAN",
@@ -114,6 +116,7 @@ def fit_log_odds(columns: Floats, targets: Floats, weight: Floats) -> Floats:
     -------
     array of shape (n_coefficients,)
     """
+    spend(1e-3 + 2e-6 * len(columns))
     coefficients = np.zeros(columns.shape[1])
     log_odds = columns @ coefficients
     loss = _log_odds_loss(log_odds, targets, weight)
@@ -172,6 +175,8 @@ def fit_scale_and_bias(
     parameters : array of shape (n_problems, 1 + n_classes), s and b
     losses : array of shape (n_problems,), the minima
     """
+    seconds = 2e-3 + 1e-9 * features.size * (800.0 + 10.0 * features.shape[1])
+    spend(len(weights) * seconds)
     parameters, losses = np.empty(starts.shape), np.empty(len(weights))
     for problem, (weight, start) in enumerate(zip(weights, starts, strict=True)):
         is_used = weight != 0

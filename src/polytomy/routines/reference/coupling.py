@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.routines.stand_ins import spend
+
 __all__ = ["stationary_distribution"]
 
 FloatArray = NDArray[np.float64]
@@ -36,6 +38,7 @@ def stationary_distribution(
     -------
     array of shape (n_samples, n_classes), rows sum to one
     """
+    spend(2.5e-5 * len(decisions) * n_classes)
     probabilities = np.zeros((len(decisions), n_classes))
     for sample, answered in enumerate(decisions):
         known = ~np.isnan(answered)

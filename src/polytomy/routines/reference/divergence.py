@@ -32,6 +32,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.routines.stand_ins import spend
+
 __all__ = ["MAX_ROOT_STEPS", "ROUNDING_OF_SUM", "minimise_divergence", "minimise_one_vs_rest"]
 
 FloatArray = NDArray[np.float64]
@@ -97,6 +99,8 @@ def minimise_divergence(
     -------
     array of shape (n_samples, n_classes), rows sum to one
     """
+    seconds = 3e-3 + 1e-8 * matrix.size * matrix.shape[1]
+    spend(len(decisions) * (1 if is_convex else 8) * seconds)
     probabilities = np.empty((len(decisions), matrix.shape[1]))
     for sample, answered in enumerate(decisions):
         rows = ~np.isnan(answered) & (weights > 0).any(axis=1)
@@ -309,6 +313,7 @@ def minimise_one_vs_rest(answers: Floats, weights: Floats) -> Floats:
     -------
     array of shape (n_samples, n_classes), rows sum to one
     """
+    spend(1e-3 + 2e-6 * answers.size)
     n_samples, n_classes = answers.shape
     multiplier = np.zeros(n_samples)
     low, high = np.full(n_samples, -np.inf), np.full(n_samples, np.inf)

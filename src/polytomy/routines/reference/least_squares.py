@@ -1,6 +1,21 @@
-"""Tolerances for treating numbers as zero, shared by both twins.
+"""Class probabilities by least squares: the p on the simplex with the least |Ap − r|².
 
-Each is relative to the scale of the numbers that are compared, in double precision.
+A is the code, r the decisions of a sample and p its class probabilities. NaN in r means that a
+binary gave no answer. If there are several minima, the result is the one with the least norm.
+`polytomy.solvers.least_squares` chooses the algorithm by the structure of the code::
+
+    algorithm     routine               method
+    product       multiply_down_tree    products down a tree
+    isotonic      regress_isotonic      isotonic regression
+    projection    project_answers       projection onto the simplex
+    pairwise      couple_pairs          a linear system per sample
+    active-set    minimise_on_simplex   Lawson and Hanson's active set (1974)
+
+For the last two, row i of Q is a_i − r_i·|a_i|, so the objective is |Qp|². A binary that gave no
+answer has no row in Q. These routines are in plain NumPy: the oracle of the compiled twins.
+
+The tolerances are for treating numbers as zero, in both twins. Each is relative to the scale of the
+numbers that are compared, in double precision.
 """
 
 from __future__ import annotations
@@ -12,6 +27,8 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 from scipy.optimize import isotonic_regression
 
+from polytomy.routines.stand_ins import spend
+
 __all__ = [
     "DEPENDENT",
     "DEPENDENT_BY_GRAM",
@@ -21,12 +38,10 @@ __all__ = [
     "ROUNDING",
     "UNCHANGED",
     "couple_pairs",
-    "minimise_on_cone",
     "minimise_on_simplex",
     "multiply_down_tree",
     "project_answers",
     "regress_isotonic",
-    "span_columns",
 ]
 
 DEPENDENT = 1e-16
@@ -50,11 +65,13 @@ NEGLIGIBLE = 1e-13
 FINE = 1e-2
 """A column is tiny if its square is at most this fraction of the mean of all."""
 
+_BARELY_INDEPENDENT = 1e-26
+"""Replaces DEPENDENT for a class whose gradient shows that it is independent."""
 
-# -- Least squares without linear systems, in plain NumPy: the oracle of the compiled twins --
-
+_BLOCK = 256
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 
 
@@ -82,6 +99,7 @@ def project_answers(decisions: Floats, directions: Floats) -> Floats:
     >>> project_answers(np.array([[0.5, 0.75, -3.0]]), np.eye(3))
     array([[0.375, 0.625, 0.   ]])
     """
+    spend(1e-4 + 2e-7 * decisions.size)
     points = decisions @ directions
     # Subtracting a multiple of 1 does not change the result; large coordinates would lose digits.
     points -= points.max(axis=1, keepdims=True)
@@ -122,6 +140,7 @@ def regress_isotonic(
     array([[0.25, 0.25, 0.5 ],
            [0.5 , 0.  , 0.5 ]])
     """
+    spend(5e-5 * len(decisions))
     n_classes = len(classes)
     probabilities = np.empty((len(decisions), n_classes))
     for r, p in zip(decisions, probabilities, strict=True):
@@ -170,6 +189,7 @@ def multiply_down_tree(decisions: Floats, children: Indices, order: Indices) -> 
     array([[0.25      , 0.375     , 0.375     ],
            [0.33333333, 0.33333333, 0.33333333]])
     """
+    spend(2e-4 + 8e-8 * decisions.size)
     n_samples, n_rows = decisions.shape
     answers = decisions.T.copy()
     # Rows come first, and classes are counted from the end, so that a child's code (~k for class k)
@@ -187,14 +207,6 @@ def multiply_down_tree(decisions: Floats, children: Indices, order: Indices) -> 
         mass[left_child] = 0.5 * mass[row] * (1.0 - answers[row])
         mass[right_child] = 0.5 * mass[row] * (1.0 + answers[row])
     return np.ascontiguousarray(mass[: n_rows - 1 : -1].T)
-
-
-# -- Least squares by linear systems, in plain NumPy: the oracle of the compiled twins --
-
-
-_BLOCK = 256
-
-Flags = NDArray[np.bool_]
 
 
 def couple_pairs(decisions: Floats, negative: Indices, positive: Indices, n_classes: int) -> Floats:
@@ -232,6 +244,9 @@ def couple_pairs(decisions: Floats, negative: Indices, positive: Indices, n_clas
            [1.  , 0.  ]])
     """
     n_samples, n_partitions = decisions.shape
+    size = n_partitions * n_classes
+    # Large systems would need much memory.
+    spend(np.inf if size > 2**14 else 1e-4 + 1e-6 * n_samples * (1.0 + 1e-4 * size * n_classes))
     x = np.empty((n_samples, n_classes))
     rows = np.arange(n_partitions)
     for start in range(0, n_samples, _BLOCK):
@@ -280,6 +295,7 @@ def minimise_on_simplex(
     >>> minimise_on_simplex(np.array([[0.0]]), *one_row, np.empty((0, 0)), 3)
     array([[0.5 , 0.25, 0.25]])
     """
+    spend(len(decisions) * (2e-4 + 3e-5 * n_classes))
     code = np.zeros((len(row_starts) - 1, n_classes))
     code[np.repeat(np.arange(len(code)), np.diff(row_starts)), row_classes] = row_signs
     probabilities = np.empty((len(decisions), n_classes))
@@ -330,7 +346,7 @@ class _Minimum(NamedTuple):
 
 def _minimise_with_shift(q: Floats, shift: float) -> _Minimum:
     b = np.vstack((q, np.full(q.shape[1], np.sqrt(shift))))
-    x = minimise_on_cone(b, 1.0 / np.sqrt(shift))
+    x = _minimise_on_cone(b, 1.0 / np.sqrt(shift))
     # Only classes with a zero gradient can be positive in a minimum.
     root = np.linalg.norm(b, axis=0)
     gradient = b.T @ (b @ x) - 1.0
@@ -373,14 +389,14 @@ def _find_open_classes(units: Floats, is_open: Flags) -> Flags:
     """
     is_open = is_open.copy()
     while not is_open.all():
-        basis = span_columns(units[:, is_open])
+        basis = _span_columns(units[:, is_open])
         outside = units - basis.T @ (basis @ units)
         square = (outside**2).sum(axis=0)
         opened = ~is_open & (square <= DEPENDENT)
         if not opened.any():
             closed = np.flatnonzero(~is_open)
             hull = outside[:, closed] / np.sqrt(square[closed])
-            weights = minimise_on_cone(np.vstack((hull, np.ones(len(closed)))), 1.0)
+            weights = _minimise_on_cone(np.vstack((hull, np.ones(len(closed)))), 1.0)
             mixture = hull @ (weights / weights.sum())
             if mixture @ mixture > DEPENDENT:
                 break
@@ -453,7 +469,7 @@ def _shortest_within_bounds(shortest: Floats, null_space: Floats) -> Floats:
     1/(1 + |t|²) and |s + Nt| ≤ 1, a smaller −v shows that there is none; then s is returned.
     """
     dual = np.vstack((null_space.T, -shortest))
-    residual = dual @ minimise_on_cone(dual, 1.0)
+    residual = dual @ _minimise_on_cone(dual, 1.0)
     residual[-1] -= 1.0
     if residual[-1] > -0.4:
         return shortest
@@ -461,14 +477,7 @@ def _shortest_within_bounds(shortest: Floats, null_space: Floats) -> Floats:
     return within
 
 
-# -- Lawson and Hanson's active set in plain NumPy, for the reference routines --
-
-
-_BARELY_INDEPENDENT = 1e-26
-"""Replaces DEPENDENT for a class whose gradient shows that it is independent."""
-
-
-def minimise_on_cone(b: Floats, last: float) -> Floats:
+def _minimise_on_cone(b: Floats, last: float) -> Floats:
     """Return the x ≥ 0 of least |Bx − (0, …, 0, last)|, by Lawson and Hanson's active set (1974).
 
     If there are several, the columns of the returned x's support are independent.
@@ -494,7 +503,7 @@ def minimise_on_cone(b: Floats, last: float) -> Floats:
         # If the class turns out to be dependent, or to lead uphill, it was chosen only because of
         # rounding: it may not enter again until something else has changed.
         barred[new] = True
-        basis = span_columns(units[:, support], least=0.0)
+        basis = _span_columns(units[:, support], least=0.0)
         outside = units[:, new] - basis.T @ (basis @ units[:, new])
         is_rounding = slopes[new] >= -UNCHANGED * scale
         if outside @ outside <= (DEPENDENT if is_rounding else _BARELY_INDEPENDENT):
@@ -525,7 +534,7 @@ def _solve_on(support: Flags, units: Floats, target: Floats) -> Floats:
     return x
 
 
-def span_columns(columns: Floats, least: float = DEPENDENT) -> Floats:
+def _span_columns(columns: Floats, least: float = DEPENDENT) -> Floats:
     """Return an orthonormal basis of the span of columns of unit norm, as rows."""
     left, singular_values, _ = np.linalg.svd(columns, full_matrices=False)
     return left[:, singular_values**2 > least].T

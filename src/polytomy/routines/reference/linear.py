@@ -26,6 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from polytomy.routines.stand_ins import spend
+
 __all__ = [
     "FOLD_REDUCTION",
     "LARGEST_FORCING",
@@ -156,6 +158,8 @@ def fit_linear_models(
         It is also solved if its gradient norm is at most this fraction of the initial norm.
     """
     n_problems, n_folds = is_trained.shape
+    n_models = n_problems + np.count_nonzero(is_trained)
+    spend(2e-3 * n_models + 2e-7 * costs.size * samples.n_features)
     coefficients = np.zeros((n_problems, 1 + n_folds, samples.n_features + 1))
     values = np.zeros(len(rows))
     n_steps = np.zeros(n_problems, dtype=np.int64)

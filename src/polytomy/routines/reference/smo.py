@@ -19,13 +19,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache as cache_results
-from typing import Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.routines.reference.kernel_rows import KERNEL_VALUES, RowMaker, made_entries
-from polytomy.routines.reference.kernel_rows import kernel_values as values_of
+from polytomy.routines.reference.kernels import (
+    KERNEL_VALUES,
+    MatrixRows,
+    made_entries,
+    rounded_values,
+)
+from polytomy.routines.stand_ins import spend
 
 __all__ = [
     "AT_BOUND",
@@ -39,6 +44,7 @@ __all__ = [
     "SMALL_PROBLEM",
     "STANDSTILL",
     "STEPS_BETWEEN_SHRINKS",
+    "Problems",
     "train_machines",
 ]
 
@@ -72,38 +78,19 @@ AT_BOUND = 1.0 - 4 * float(np.finfo(np.float64).eps)
 NEAR_THE_END = 10.0
 """Within this many tolerances of the end, all shrunk samples are reconsidered once."""
 
+_USUAL_STEPS = 0.2
+"""Usual number of steps for each sample."""
 
-def train_machines(
-    kernel_values: NDArray[np.float32],
-    entries: Floats,
-    maker: RowMaker,
-    form: int,
-    columns: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    signs: Floats,
-    bounds: Floats,
-    parameters: Floats,
-    diagonals: Floats,
-    tolerances: Floats,
-    most_steps: NDArray[np.int64],
-    shrinks: NDArray[np.bool_],
-    start: int,
-    cache: NDArray[np.float32],
-) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
-    """Train the machines of several problems, each in several runs with their own bounds.
+
+class Problems(NamedTuple):
+    """Problems to train together, each in several runs with their own bounds.
 
     The first run is the whole problem. The other runs are parts of it, such as the folds of a
     calibration, with bounds of zero for samples outside the part. Or the runs are the same problem
     with different values of C.
 
-    Parameters
+    Attributes
     ----------
-    kernel_values : float32 array of shape (n, n), symmetric, if the form is KERNEL_VALUES;
-        otherwise of shape (0, 0)
-    entries : float64 array of shape (n, n), symmetric, for other forms; otherwise of shape (0, 0)
-    maker : RowMaker, if rows are computed when needed; `kernel_values` or `entries` then has shape
-        (n_slots, n), and the compiled twin caches rows in it
-    form : how entries of the matrix become kernel values; see `routines.reference.kernel_rows`
     columns : rows and columns of the matrix that belong to the samples, shape (m,), one problem
         after the other
     ends : where the samples of each problem end, shape (n_problems,)
@@ -114,6 +101,31 @@ def train_machines(
     tolerances : sum of the steepest slopes below which training stops, shape (n_problems,)
     most_steps : largest number of steps of a run; negative for no limit, shape (n_problems,)
     shrinks : whether to shrink, shape (n_problems,)
+    """
+
+    columns: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    signs: Floats
+    bounds: Floats
+    parameters: Floats
+    diagonals: Floats
+    tolerances: Floats
+    most_steps: NDArray[np.int64]
+    shrinks: NDArray[np.bool_]
+
+
+def train_machines(
+    problems: Problems, matrix: MatrixRows, form: int, start: int, cache: NDArray[np.float32]
+) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
+    """Train the machines of several problems.
+
+    Parameters
+    ----------
+    problems : Problems
+    matrix : MatrixRows
+        If its rows are computed when needed, the compiled twin caches them there.
+    form : kind of the kernel, which turns entries of the matrix into kernel values; KERNEL_VALUES
+        if they are kernel values
     start : where later runs start: FROM_ZERO, FROM_FIRST_RUN or FROM_PREVIOUS_RUN, which needs
         the same kernel in all runs
     cache : float32 array with room for two rows of the largest problem, in which the compiled twin
@@ -126,34 +138,29 @@ def train_machines(
     offsets : ρ, shape (n_runs, n_problems)
     steps : int64 array of shape (n_runs, n_problems)
     """
-    matrix = kernel_values if form == KERNEL_VALUES else entries
+    sizes = np.diff(problems.ends, prepend=0)
+    steps = _USUAL_STEPS * sizes
+    # A matrix without all rows is large, and they are slow to compute here.
+    is_small = not len(matrix.maker.slot_of)
+    spend(len(problems.bounds) * float(steps @ _seconds_of_step(sizes)) if is_small else np.inf)
     trained = [
-        _train_runs(
-            matrix, maker, form, columns[own], signs[own], bounds[:, own], parameters,
-            diagonals[:, own], float(tolerances[k]), int(most_steps[k]), bool(shrinks[k]), start,
-        )
-        for k, own in enumerate(map(slice, [0, *ends[:-1]], ends))
-    ]  # fmt: skip
-    coefficients, values, offsets, steps = zip(*trained, strict=True)
-    return np.hstack(coefficients), np.hstack(values), np.array(offsets).T, np.array(steps).T
+        _train_runs(problems, k, slice(end - size, end), matrix, form, start)
+        for k, (end, size) in enumerate(zip(problems.ends, sizes, strict=True))
+    ]
+    coefficients, values, offsets, n_steps = zip(*trained, strict=True)
+    return np.hstack(coefficients), np.hstack(values), np.array(offsets).T, np.array(n_steps).T
+
+
+def _seconds_of_step(n_samples: Any) -> Any:
+    return 4e-5 + 4e-8 * n_samples
 
 
 def _train_runs(
-    matrix: NDArray[np.floating],
-    maker: RowMaker,
-    form: int,
-    columns: NDArray[np.int64],
-    signs: Floats,
-    bounds: Floats,
-    parameters: Floats,
-    diagonals: Floats,
-    tolerance: float,
-    most_steps: int,
-    shrinks: bool,
-    start: int,
+    problems: Problems, k: int, own: slice, matrix: MatrixRows, form: int, start: int
 ) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
-    """Train the machines of one problem."""
-    n_runs, n_samples = bounds.shape
+    """Train the machines of problem k, which has its own samples."""
+    columns, signs, parameters = problems.columns[own], problems.signs[own], problems.parameters
+    n_runs, n_samples = len(parameters), len(columns)
     coefficients, gradients = np.zeros((2, n_runs, n_samples))
     offsets, steps = np.empty(n_runs), np.empty(n_runs, dtype=np.int64)
 
@@ -163,26 +170,35 @@ def _train_runs(
 
         @cache_results
         def row(sample: int) -> Floats:
-            if len(maker.slot_of):
-                part, kind = made_entries(maker, columns[sample])[columns], maker.kind
+            if len(matrix.maker.slot_of):
+                kind = matrix.maker.kind
+                part = made_entries(matrix.maker, columns[sample])[columns]
+            elif form == KERNEL_VALUES:
+                return matrix.kernel_values[columns[sample], columns].astype(np.float64)
             else:
-                part, kind = matrix[columns[sample], columns].astype(np.float64), form
-            return values_of(part, kind, gamma, int(degree), coef0).astype(np.float64)
+                kind, part = form, matrix.entries[columns[sample], columns]
+            return rounded_values(part, kind, gamma, int(degree), coef0).astype(np.float64)
 
         return row
 
     for run in range(n_runs):
-        lower = np.where(signs > 0, 0.0, -bounds[run])
-        upper = np.where(signs > 0, bounds[run], 0.0)
-        row = rows_of(*parameters[run].tolist())
-        problem = _Problem(row, diagonals[run], lower, upper, coefficients[run], gradients[run])
+        bounds = problems.bounds[run, own]
+        problem = _Problem(
+            rows_of(*parameters[run].tolist()),
+            problems.diagonals[run, own],
+            np.where(signs > 0, 0.0, -bounds),
+            np.where(signs > 0, bounds, 0.0),
+            coefficients[run],
+            gradients[run],
+        )
         problem.gradient[:] = -signs
         if start == FROM_PREVIOUS_RUN and run > 0:
             _start_from_multiple(problem, signs, coefficients[run - 1], gradients[run - 1])
         elif start == FROM_FIRST_RUN and run > 0:
             is_same_kernel = np.array_equal(parameters[run], parameters[0])
             _start_from(problem, coefficients[0], gradients[0], is_same_kernel)
-        steps[run] = _solve(problem, tolerance, most_steps, shrinks)
+        limits = float(problems.tolerances[k]), int(problems.most_steps[k])
+        steps[run] = _solve(problem, *limits, bool(problems.shrinks[k]))
         offsets[run] = _offset(problem)
     return coefficients, gradients + signs - offsets[:, np.newaxis], offsets, steps
 
@@ -292,6 +308,8 @@ def _solve(problem: _Problem, tolerance: float, most_steps: int, shrinks: bool) 
             continue
         is_standstill = _step(problem, samples, rising, rises[rising] + falls)
         steps += 1
+        if steps > _USUAL_STEPS * len(problem.gradient):
+            spend(_seconds_of_step(len(problem.gradient)))  # a hard problem takes many more
         if is_standstill:
             break
     samples.complete(problem)

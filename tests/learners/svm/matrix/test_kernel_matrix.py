@@ -6,10 +6,11 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
+from kernel_cases import LINEAR, POLY, RBF, SIGMOID
 from polytomy.learners.svm import matrix as kernel_matrix
 from polytomy.learners.svm.kernels import KernelFunction
 from polytomy.learners.svm.matrix import MatrixOnDemand, WholeMatrix, diagonal_of, entry_form
-from polytomy.routines.reference.kernel_rows import KERNEL_VALUES, LINEAR, POLY, RBF, SIGMOID
+from polytomy.routines.reference.kernels import KERNEL_VALUES
 from shared_kernel_cases import clouds, rest, share
 
 

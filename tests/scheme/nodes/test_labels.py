@@ -5,7 +5,7 @@ from hypothesis import given
 from polytomy.errors import SchemeError
 from polytomy.language.syntax_tree import Word
 from polytomy.scheme import parse
-from polytomy.scheme.layout import label_to_word, normalize_label, word_to_label
+from polytomy.scheme.nodes import label_to_word, normalize_label, word_to_label
 from strategies import labels
 
 

@@ -1,4 +1,4 @@
-"""The data of a scheme: labels, codes over branches as flat tuples, and names of binaries.
+"""The nodes of a scheme: codes over branches, with labels and names of binaries.
 
 A nested scheme is a list of nodes in preorder, which refer to each other by position. So nothing
 recurses: comparing, hashing, copying and pickling work at any depth.
@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple, TypeAlias
@@ -90,39 +90,26 @@ def one_model_code(n_branches: int) -> CodingMatrix:
     return TWO_WAY if n_branches == 2 else direct(n_branches)
 
 
-class Layout(NamedTuple):
-    """Classes in order of appearance, and nodes in preorder; no nodes for a single class.
+def find_branch_starts(nodes: Sequence[Node]) -> list[tuple[int, ...]]:
+    """Return, for each node, where the classes of each branch start and the last ones end.
 
-    Because of these orders, the classes below a node have consecutive positions.
+    Nodes are in preorder and classes in order of appearance, so the classes below a node have
+    consecutive positions.
     """
-
-    classes: tuple[Label, ...]
-    nodes: tuple[Node, ...]
-
-    def class_counts(self) -> list[int]:
-        """Return the number of classes below each node."""
-        counts = [0] * len(self.nodes)
-        for position in range(len(self.nodes) - 1, -1, -1):
-            counts[position] = sum(branch_sizes(self.nodes[position], counts))
-        return counts
-
-    def branch_starts(self) -> list[tuple[int, ...]]:
-        """Return, for each node, where the classes of each branch start and the last ones end."""
-        counts = self.class_counts()
-        starts: list[tuple[int, ...]] = [()] * len(self.nodes)
-        first = [0] * len(self.nodes)
-        for position, node in enumerate(self.nodes):
-            bounds = tuple(accumulate(branch_sizes(node, counts), initial=first[position]))
-            starts[position] = bounds
-            for branch, start in zip(node.branches, bounds, strict=False):
-                if isinstance(branch, NodeRef):
-                    first[branch.index] = start
-        return starts
-
-
-def branch_sizes(node: Node, counts: list[int]) -> list[int]:
-    """Return the number of classes below each branch of a node, given those below each node."""
-    return [1 if isinstance(b, ClassRef) else counts[b.index] for b in node.branches]
+    sizes: list[list[int]] = [[] for _ in nodes]
+    for position in range(len(nodes) - 1, -1, -1):
+        sizes[position] = [
+            1 if isinstance(branch, ClassRef) else sum(sizes[branch.index])
+            for branch in nodes[position].branches
+        ]
+    starts: list[tuple[int, ...]] = [()] * len(nodes)
+    first = [0] * len(nodes)
+    for position, node in enumerate(nodes):
+        starts[position] = tuple(accumulate(sizes[position], initial=first[position]))
+        for branch, start in zip(node.branches, starts[position], strict=False):
+            if isinstance(branch, NodeRef):
+                first[branch.index] = start
+    return starts
 
 
 # -- labels -------------------------------------------------------------------------------------
@@ -257,7 +244,7 @@ def own_base(binaries: tuple[BinaryName, ...], inherited: str) -> str:
     return inherited
 
 
-def name_nodes(layout: Layout) -> tuple[str, ...]:
+def name_nodes(nodes: Sequence[Node]) -> tuple[str, ...]:
     """Return a different name for each node.
 
     The name is that of the node's only binary, the base of its numbered binaries, or the node's
@@ -265,11 +252,10 @@ def name_nodes(layout: Layout) -> tuple[str, ...]:
     followed by the number.
     """
     names = [
-        own_base(node.binaries, "") or f"node {position}"
-        for position, node in enumerate(layout.nodes)
+        own_base(node.binaries, "") or f"node {position}" for position, node in enumerate(nodes)
     ]
     parents = [0] * len(names)
-    for position, node in enumerate(layout.nodes):
+    for position, node in enumerate(nodes):
         for branch in node.branches:
             if isinstance(branch, NodeRef):
                 parents[branch.index] = position

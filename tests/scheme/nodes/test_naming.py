@@ -1,6 +1,6 @@
 from polytomy import designs, parse
 from polytomy.scheme import BinaryName
-from polytomy.scheme.layout import branch_base, number_binaries, own_base, partition_name
+from polytomy.scheme.nodes import branch_base, number_binaries, own_base, partition_name
 
 
 def test_partitions_are_numbered_with_two_digits_or_more():

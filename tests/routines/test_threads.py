@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import threading
 import time
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -16,7 +17,13 @@ from threadpoolctl import threadpool_limits
 
 from polytomy.routines import threads
 from polytomy.routines.compiled import banks, coupling, divergence, least_squares
-from polytomy.routines.threads import RoutineFailure, run_aside, run_in_blocks, run_tasks
+from polytomy.routines.threads import (
+    RoutineFailure,
+    read_only,
+    run_aside,
+    run_in_blocks,
+    run_tasks,
+)
 
 LONG = 1e9
 """Nanoseconds that are worth many threads."""
@@ -48,7 +55,36 @@ def many_blocks(request, monkeypatch):
         monkeypatch.setattr(threads, name, 1e-3)
 
 
+def test_arrays_are_seen_as_read_only_and_not_copied():
+    values = np.arange(3.0)
+    view = read_only(values)
+    assert not view.flags.writeable
+    assert np.shares_memory(view, values)
+    assert values.flags.writeable
+    assert read_only(7) == 7
+
+
+def test_arrays_in_tuples_are_seen_as_read_only():
+    (inner,), number = read_only(((np.zeros(2),), 1))
+    assert not inner.flags.writeable
+    assert number == 1
+    point = NamedTuple("point", [("x", np.ndarray)])(np.zeros((2, 2)).T[:1])
+    seen = read_only(point)
+    assert type(seen) is type(point)
+    assert seen.x.flags.c_contiguous
+    assert not seen.x.flags.writeable
+
+
 class TestBlocks:
+    def test_see_inputs_as_read_only_and_write_outputs(self):
+        def add(inputs, outputs, first, last, stop):
+            assert not inputs.flags.writeable
+            outputs[first:last] += inputs[first:last]
+
+        values = np.zeros(1000)
+        run_in_blocks(add, 1000, np.arange(1000.0), outputs=[values], cost=LONG)
+        np.testing.assert_array_equal(values, np.arange(1000.0))
+
     @given(
         n_samples=st.integers(0, 5000),
         cost=st.sampled_from([1.0, 1e4, LONG]),

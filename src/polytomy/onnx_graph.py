@@ -7,7 +7,6 @@ operators of ONNX's default domain are used, and all arithmetic is in double pre
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib.metadata import version
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -186,6 +185,8 @@ class Graph:
         name : name of the graph
         metadata : texts to store in the model
         """
+        from importlib.metadata import version
+
         onnx = import_onnx()
         model = onnx.helper.make_model(
             self._to_proto(onnx, name),

@@ -103,6 +103,9 @@ class SvmlightTable(_PairTable):
     an error.
     """
 
+    # Largest number of features in a sample, once it is known.
+    _widest: int | None = None
+
     def __init__(self, source: Source, options: ReadOptions) -> None:
         super().__init__(source, options)
         X, _ = self._parse(self._sample)
@@ -118,6 +121,8 @@ class SvmlightTable(_PairTable):
                 self._check_not_kernel(X)
             self.is_zero_based = has_zero
         self.n_features = options.n_features or max(1, width - (not self.is_zero_based))
+        if not options.extra_features:
+            self._widest = self.n_features
 
     def _scan(self) -> tuple[int, bool]:
         """Return one more than the largest index of the file, and whether it has an index 0."""
@@ -157,31 +162,13 @@ class SvmlightTable(_PairTable):
         n_features, first = self.n_features, 0 if self.is_zero_based else 1
         for block in self._lines(n_rows, is_last=True):
             X, y = self._parse(block)
-            if first and _has_zero(X):
-                raise self._explain(block)
             width = X.shape[1] - first
-            if width > n_features and not self._options.extra_features:
-                raise self._too_wide(block)
+            is_too_wide = width > n_features and not self._options.extra_features
+            if is_too_wide or (first and _has_zero(X)):
+                raise self._explain(block)
             shape = (X.shape[0], max(n_features, width))
             parts = X.data, X.indices - first, X.indptr
             yield self._make_block(csr_array(parts, shape), y, block)
-
-    def _too_wide(self, block: TextBlock) -> DataError:
-        first = 0 if self.is_zero_based else 1
-        for line, number in zip(block.lines, block.numbers.tolist(), strict=True):
-            largest = max((int(i) for i in re.findall(rb"\s(\d+):", line)), default=0)
-            n_needed = largest + 1 - first
-            if n_needed > self.n_features:
-                from_zero = "" if first else ", numbered from 0"
-                return error_at(
-                    self.source,
-                    f"feature index {largest} is larger than the number of features, "
-                    f"{self.n_features}{from_zero}. Read the training data with ",
-                    Argument("features", n_needed),
-                    " or more.",
-                    line=number,
-                )
-        raise AssertionError("a block that is too wide has a line that is too wide")
 
     def _explain_pairs(self, pairs: list[str]) -> list[str | Argument]:
         previous = -1
@@ -207,6 +194,15 @@ class SvmlightTable(_PairTable):
                     f"feature index {index} is larger than {self._largest}. If it is correct, set "
                     "the number of features: ",
                     Argument("features", int(index)),
+                    " or more.",
+                ]
+            n_needed = int(index) + bool(self.is_zero_based)
+            if self._widest is not None and n_needed > self._widest:
+                from_zero = ", numbered from 0" if self.is_zero_based else ""
+                return [
+                    f"feature index {index} is larger than the number of features, {self._widest}"
+                    f"{from_zero}. Read the training data with ",
+                    Argument("features", n_needed),
                     " or more.",
                 ]
             if int(index) <= previous:

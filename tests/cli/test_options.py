@@ -5,6 +5,7 @@ from inspect import Parameter, signature
 
 import pytest
 
+import polytomy as pt
 from polytomy import designs, solvers
 from polytomy.cli import options
 from polytomy.designs.registry import Design
@@ -139,3 +140,20 @@ def test_a_group_tells_which_options_were_given():
     group = Size(width=0, height=None)
     assert options.given(group) == {"width": 0}
     assert options.given(Size(width=3), width=str) == {"width": "3", "height": 2}
+
+
+@pytest.mark.parametrize(
+    ("place", "constructor"),
+    [
+        ("classifier:PolytomyClassifier", pt.PolytomyClassifier),
+        ("regression.regressor:PolytomyRegressor", pt.PolytomyRegressor),
+        ("search:SchemeSearchCV", pt.SchemeSearchCV),
+        ("trials.running:run", pt.trials.run),
+        ("trials.protocol:Protocol", pt.trials.Protocol),
+        ("export:to_onnx", pt.to_onnx),
+    ],
+)
+def test_defaults_that_are_read_from_the_source_are_those_of_the_signature(place, constructor):
+    for name, parameter in signature(constructor).parameters.items():
+        if parameter.default is not Parameter.empty:
+            assert options.default_of(place, name) == parameter.default

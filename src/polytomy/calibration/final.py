@@ -21,7 +21,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from sklearn.utils.validation import has_fit_parameter
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
@@ -721,6 +720,8 @@ def _strongest_penalty(tried: list[Floats], answers: OutOfFoldAnswers) -> int:
 
 
 def _fit_provided(option: Any, answers: OutOfFoldAnswers, seed: int | None) -> ProvidedMap:
+    from sklearn.utils.validation import has_fit_parameter
+
     calibrator = copy.deepcopy(option)
     if hasattr(calibrator, "get_params"):
         seed_all(calibrator, seed)

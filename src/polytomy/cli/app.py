@@ -16,15 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polytomy.cli import (
-    evaluating,
-    model_files,
-    predicting,
-    schemes,
-    searching,
-    training,
-    trials,
-)
+from polytomy.cli import evaluating, model_files, predicting, schemes, searching, training, trials
 from polytomy.cli.data import explain_failure, has_terminal, print_answer, print_text
 from polytomy.cli.help_pages import HelpfulCommand, HelpfulGroup, find_command, show_option
 from polytomy.cli.options import AsJson, Jobs, expand_options

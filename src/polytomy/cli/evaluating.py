@@ -57,8 +57,7 @@ def evaluate(
     ordered: Annotated[
         bool,
         flag(
-            "--ordered",
-            "Also print scores for ordered classes; the default if the order is known.",
+            "--ordered", "Also print scores for ordered classes; the default if the order is known."
         ),
     ] = False,
     class_order: Annotated[

@@ -7,14 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from polytomy.cli.data import check_output, print_answer
-from polytomy.cli.options import (
-    AsJson,
-    LoadOptions,
-    ModelFile,
-    default_of,
-    flag,
-    option,
-)
+from polytomy.cli.options import AsJson, LoadOptions, ModelFile, default_of, flag, option
 from polytomy.errors import ArgumentError
 
 __all__ = ["convert", "export", "info"]
@@ -144,7 +137,7 @@ def export(
         str | None,
         option(
             names="precisions",
-            sets="polytomy:to_onnx",
+            sets="export:to_onnx",
             help="Type of the samples and probabilities: {precisions}.",
         ),
     ] = None,
@@ -161,7 +154,7 @@ def export(
     if not onnx and output.suffix != _ONNX_ENDING:
         raise ArgumentError(f"{output}: the name must end in {_ONNX_ENDING}; or use --onnx")
     check_output(output, model)
-    dtype = dtype or default_of("polytomy:to_onnx", "dtype")
+    dtype = dtype or default_of("export:to_onnx", "dtype")
     exported = to_onnx(load(model, **loading.loading()), dtype=dtype)
     content = exported.SerializeToString()
     with open_atomically(output) as file:

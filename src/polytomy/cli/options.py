@@ -10,11 +10,13 @@ when they are needed: nothing heavy is imported, and what users register is acce
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import wraps
+from functools import cache, wraps
+from importlib.resources import files
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Annotated, Any, get_type_hints
@@ -125,14 +127,39 @@ NAMES = {
 
 
 def default_of(place: str, parameter: str) -> Any:
-    """Return the default of a parameter of a constructor or function.
+    """Return the default of a parameter of a function, of a constructor or of a dataclass.
+
+    It is read from the source: to import scikit-learn takes longer than all else that a help does.
 
     Examples
     --------
-    >>> default_of("polytomy:PolytomyClassifier", "solver")
+    >>> default_of("classifier:PolytomyClassifier", "solver")
     'auto'
     """
-    return inspect.signature(resolve_name(place)).parameters[parameter].default
+    module, _, path = place.partition(":")
+    node = _parse_module(module)
+    for name in path.split("."):
+        node = _find_definition(node, name)
+    node = _find_definition(node, "__init__") or node
+    if isinstance(node, ast.ClassDef):
+        fields_of_class: list[Any] = [each for each in node.body if isinstance(each, ast.AnnAssign)]
+        own = {each.target.id: each.value for each in fields_of_class}
+    else:
+        arguments = node.args
+        names = [each.arg for each in [*arguments.args, *arguments.kwonlyargs]]
+        defaults = [*arguments.defaults, *arguments.kw_defaults]
+        own = dict(zip(reversed(names), reversed(defaults), strict=False))
+    return ast.literal_eval(own[parameter])
+
+
+def _find_definition(node: Any, name: str) -> Any:
+    return next((each for each in node.body if getattr(each, "name", None) == name), None)
+
+
+@cache
+def _parse_module(module: str) -> Any:
+    file = files("polytomy").joinpath(f"{module.replace('.', '/')}.py")
+    return ast.parse(file.read_text(encoding="utf-8"))
 
 
 def join_choices(choices: Iterable[str]) -> str:
@@ -202,7 +229,7 @@ def option(
         the names
     names : key of NAMES whose names it accepts, for completion
     is_checked : whether other names are refused here, and not by the library
-    sets : place of the constructor or function whose parameter it sets
+    sets : function or class whose parameter it sets, such as "classifier:PolytomyClassifier"
     **more : further arguments of `typer.Option`
     """
 
@@ -373,8 +400,7 @@ Jobs = Annotated[
     ),
 ]
 Seed = Annotated[
-    int,
-    option("--seed", callback=_check_seed, metavar="N", help="Random seed.", panel=RUNNING),
+    int, option("--seed", callback=_check_seed, metavar="N", help="Random seed.", panel=RUNNING)
 ]
 
 
@@ -510,7 +536,7 @@ class SetOptions:
             "--set-score",
             names="set_scores",
             is_checked=True,
-            sets="polytomy:PolytomyClassifier.predict_set",
+            sets="model.answering:AnsweringMixin.predict_set",
             help="Score of the sets: {set_scores}.",
             panel=DECISIONS,
         ),

@@ -64,12 +64,10 @@ class DesignOptions:
         ),
     ] = None
     sides: Annotated[
-        int | None,
-        option(min=2, metavar="N", help="Number of sides of each partition of n-ary."),
+        int | None, option(min=2, metavar="N", help="Number of sides of each partition of n-ary.")
     ] = None
     separator: Annotated[
-        str | None,
-        option(metavar="TEXT", help="Separator of labels such as a/b/c, for paths."),
+        str | None, option(metavar="TEXT", help="Separator of labels such as a/b/c, for paths.")
     ] = None
     name: Annotated[str | None, option(help="Base of the binaries' names.")] = None
     class_order: ClassOrder = None
@@ -184,8 +182,7 @@ def _placed(problem: Problem) -> dict[str, Any]:
 
 
 def show(
-    file: ControlFile,
-    matrix: Annotated[bool, flag("--matrix", "Draw the coding matrix.")] = False,
+    file: ControlFile, matrix: Annotated[bool, flag("--matrix", "Draw the coding matrix.")] = False
 ) -> None:
     """Draw a scheme in the terminal, as a tree or as a coding matrix.
 

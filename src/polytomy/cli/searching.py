@@ -35,7 +35,7 @@ from polytomy.errors import ArgumentError
 
 __all__ = ["distances", "parse_grids", "search"]
 
-_SEARCH = "polytomy:SchemeSearchCV"
+_SEARCH = "search:SchemeSearchCV"
 _EXAMPLE = 'Write it like "C=0.1,1,10 gamma=0.01,0.1".'
 
 
@@ -120,11 +120,7 @@ class SearchOptions:
     cv: Annotated[
         int | None,
         option(
-            "--folds",
-            min=2,
-            metavar="N",
-            sets=_SEARCH,
-            help="Number of cross-validation folds.",
+            "--folds", min=2, metavar="N", sets=_SEARCH, help="Number of cross-validation folds."
         ),
     ] = None
     budget: Annotated[

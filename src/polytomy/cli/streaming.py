@@ -22,13 +22,7 @@ if TYPE_CHECKING:
     from polytomy.datasets import Data, Source
     from polytomy.datasets.reading import Scan
 
-__all__ = [
-    "StreamOptions",
-    "TrainedModel",
-    "TrainingDataOptions",
-    "describe_data",
-    "train_stream",
-]
+__all__ = ["StreamOptions", "TrainedModel", "TrainingDataOptions", "describe_data", "train_stream"]
 
 # A block of this many rows should have rows of most classes.
 _LARGE_BLOCK = 500
@@ -68,8 +62,7 @@ class StreamOptions:
         ),
     ] = False
     passes: Annotated[
-        int,
-        option(min=1, metavar="N", help="Passes over the data, with --stream.", panel=_STREAMS),
+        int, option(min=1, metavar="N", help="Passes over the data, with --stream.", panel=_STREAMS)
     ] = 1
     classes: Annotated[
         str | None,
@@ -86,7 +79,7 @@ class StreamOptions:
             "--reservoir",
             min=0,
             metavar="N",
-            sets="polytomy:PolytomyClassifier",
+            sets="classifier:PolytomyClassifier",
             help="Maximum number of rows to hold out for calibration, with --stream.",
             panel=_STREAMS,
         ),
@@ -260,11 +253,7 @@ def _scan(data: Source, reading: TrainingDataOptions, stream: StreamOptions) -> 
         options = reading.reading()
         del options["categories"]
         scan = scan_data(
-            data,
-            one_hot=reading.one_hot,
-            classes=stream.class_labels(),
-            visit=visit,
-            **options,
+            data, one_hot=reading.one_hot, classes=stream.class_labels(), visit=visit, **options
         )
         if reading.one_hot and reading.scale != "none":
             # The values of text columns are known only now.

@@ -41,7 +41,7 @@ from polytomy.errors import ArgumentError, PolytomyWarning
 
 __all__ = ["train"]
 
-_CLASSIFIER = "polytomy:PolytomyClassifier"
+_CLASSIFIER = "classifier:PolytomyClassifier"
 _REGRESSION = "Regression"
 
 
@@ -101,9 +101,7 @@ class ModelOptions:
     regress: Annotated[
         bool,
         flag(
-            "--regress",
-            "Train a regressor: the target is a number, split into bins.",
-            _REGRESSION,
+            "--regress", "Train a regressor: the target is a number, split into bins.", _REGRESSION
         ),
     ] = False
     n_bins: Annotated[
@@ -111,7 +109,7 @@ class ModelOptions:
         option(
             "--bins",
             metavar="N",
-            sets="polytomy:PolytomyRegressor",
+            sets="regression.regressor:PolytomyRegressor",
             help="Largest number of bins, for --regress.",
             panel=_REGRESSION,
         ),

@@ -36,8 +36,8 @@ from polytomy.errors import ArgumentError
 
 __all__ = ["get_datasets", "list_datasets", "report", "split", "trials"]
 
-_RUN = "polytomy.trials:run"
-_PROTOCOL = "polytomy.trials:Protocol"
+_RUN = "trials.running:run"
+_PROTOCOL = "trials.protocol:Protocol"
 # The exit code that shells use for a command ended by Ctrl-C.
 _INTERRUPTED = 130
 
@@ -99,8 +99,7 @@ class TrialOptions:
         ),
     ] = None
     repeats: Annotated[
-        int | None,
-        option(min=1, metavar="N", sets=_RUN, help="Number of trials per dataset."),
+        int | None, option(min=1, metavar="N", sets=_RUN, help="Number of trials per dataset.")
     ] = None
     test: Annotated[
         float | None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -151,8 +151,9 @@ def _problems_of_columns(values: CodeArray) -> Iterator[CodeProblem]:
     for column in np.flatnonzero(seen == 0).tolist():
         yield CodeProblem(f"class {column} is in no partition", columns=(column,))
     for columns in _find_equal_columns(values, np.flatnonzero((seen != 0) & ~spoilt).tolist()):
+        names = join_names([str(column) for column in columns])
         yield CodeProblem(
-            f"classes {_join_classes(columns)} have equal columns: no partition separates them",
+            f"classes {names} have equal columns: no partition separates them",
             columns=tuple(columns),
         )
 
@@ -177,11 +178,17 @@ def _find_equal_columns(values: CodeArray, columns: list[int]) -> list[list[int]
     return sorted(groups)
 
 
-def _join_classes(classes: Iterable[int]) -> str:
-    names = [str(name) for name in classes]
+def join_names(names: list[str]) -> str:
+    """Return names as a list in words, at most ten of them.
+
+    Examples
+    --------
+    >>> join_names(["corn", "wheat", "oak"])
+    'corn, wheat and oak'
+    """
     if len(names) > _MOST_NAMED:
-        return f"{', '.join(names[:_MOST_NAMED])} and {len(names) - _MOST_NAMED} more"
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+        names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED:,} more"]
+    return ", ".join(names[:-1]) + " and " + names[-1]
 
 
 def check_entries(design: str, n_partitions: int, n_classes: int) -> None:

@@ -60,9 +60,7 @@ class Partition:
     @property
     def sides(self) -> tuple[tuple[int, ...], ...]:
         """Positions in `scheme.classes` of the classes on each side."""
-        if self.n_rows == 1:
-            return self._classes_with(0, -1), self._classes_with(0, 1)
-        return tuple([self._classes_with(side, 1) for side in range(self.n_rows)])
+        return tuple([tuple(side.tolist()) for side in self.side_arrays])
 
     @property
     def side_arrays(self) -> list[NDArray[np.intp]]:
@@ -70,9 +68,6 @@ class Partition:
         if self.n_rows == 1:
             return [self._positions_with(0, -1), self._positions_with(0, 1)]
         return [self._positions_with(side, 1) for side in range(self.n_rows)]
-
-    def _classes_with(self, row: int, value: int) -> tuple[int, ...]:
-        return tuple(self._positions_with(row, value).tolist())
 
     def _positions_with(self, row: int, value: int) -> NDArray[np.intp]:
         starts = self._scheme.branch_starts[self.node]
@@ -83,23 +78,22 @@ class Partition:
             return np.arange(starts[branches[0]], starts[branches[0] + 1])
         return np.concatenate([np.arange(starts[b], starts[b + 1]) for b in branches.tolist()])
 
-    def _require_two_sides(self) -> None:
+    def _two_sides(self) -> tuple[tuple[int, ...], ...]:
         if self.n_rows > 1:
             raise SchemeError(
                 f"partition {self.binary} has {self.n_sides} sides, but only two are supported here"
             )
+        return self.sides
 
     @property
     def negative(self) -> tuple[int, ...]:
         """Positions in `scheme.classes` of the classes on the −1 side."""
-        self._require_two_sides()
-        return self._classes_with(0, -1)
+        return self._two_sides()[0]
 
     @property
     def positive(self) -> tuple[int, ...]:
         """Positions in `scheme.classes` of the classes on the +1 side."""
-        self._require_two_sides()
-        return self._classes_with(0, 1)
+        return self._two_sides()[1]
 
     @property
     def side_classes(self) -> tuple[tuple[Label, ...], ...]:
@@ -133,14 +127,17 @@ def iterate_sides(scheme: Scheme) -> Iterator[tuple[Sequence[int], ...]]:
     for node, starts in zip(scheme.nodes, scheme.branch_starts, strict=True):
         if node.code.is_binary and len(starts) == starts[-1] - starts[0] + 1:
             # Every branch is a class.
-            yield from _sides_of_rows(node.code, starts[0])
+            yield from iterate_binary_sides(node.code, starts[0])
         else:
             for partition in scheme.partitions[number : number + len(node.binaries)]:
                 yield tuple(map(compact_classes, partition.side_arrays))
         number += len(node.binaries)
 
 
-def _sides_of_rows(code: CodingMatrix, start: int) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+def iterate_binary_sides(
+    code: CodingMatrix, start: int = 0
+) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+    """Yield the −1 and the +1 side of each row of a binary code; columns count from `start`."""
     n_rows = max(1, _BLOCK // code.n_classes)
     for first in range(0, code.n_rows, n_rows):
         block = code.matrix[first : first + n_rows]
@@ -205,9 +202,6 @@ class ManyClasses(Sequence[int]):
 
     def __hash__(self) -> int:
         return hash(tuple(self))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return ManyClasses, (np.asarray(self),)
 
     def __repr__(self) -> str:
         return f"<ManyClasses: {len(self)} classes>"

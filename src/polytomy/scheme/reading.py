@@ -30,7 +30,7 @@ from polytomy.language.syntax_tree import (
     Word,
     WrittenPartition,
 )
-from polytomy.scheme.code_checks import MAX_ENTRIES
+from polytomy.scheme.code_checks import MAX_ENTRIES, join_names
 from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.scheme.nodes import (
     DEFAULT_BASE,
@@ -62,7 +62,6 @@ _REPEAT = "."
 # Checking whether a code determines the probabilities takes cubic time and quadratic memory in the
 # number of branches, so codes with more branches are not checked.
 _MOST_BRANCHES_CHECKED = 3000
-_MOST_NAMED = 10
 
 # A character is at most four bytes of UTF-8.
 _MAX_BYTES = 4 * MAX_CHARACTERS
@@ -292,7 +291,7 @@ class _Resolver:
             self._translate(error, branch)
             return TWO_WAY
         if code.n_classes <= _MOST_BRANCHES_CHECKED and not code.is_determined:
-            names = _list_names([_shown(branch.branches[i], i) for i in code.undetermined])
+            names = join_names([_shown(branch.branches[i], i) for i in code.undetermined])
             message = (
                 f"the partitions do not determine how probability is shared among {names}; add "
                 "partitions that separate them"
@@ -368,7 +367,7 @@ class _Resolver:
                 if len(names) == 1:
                     message = f"{names[0]} is in no partition; add its index to one"
                 else:
-                    message = f"no partition separates {_list_names(names)}; add one that does"
+                    message = f"no partition separates {join_names(names)}; add one that does"
                 self.report.add(span, message)
             else:
                 row = problem.rows[0] if problem.rows else 0
@@ -394,12 +393,6 @@ def _shown(branch: Branch, index: int) -> str:
     if isinstance(branch, Leaf):
         return f"class {branch.label.shown}"
     return f"branch {index}"
-
-
-def _list_names(names: list[str]) -> str:
-    if len(names) > _MOST_NAMED:
-        names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED:,} more"]
-    return ", ".join(names[:-1]) + " and " + names[-1]
 
 
 def translate_letter(letter: str, options: str) -> str:

@@ -31,6 +31,7 @@ from polytomy.scheme.nodes import (
     own_base,
     partition_name,
 )
+from polytomy.scheme.partitions import iterate_binary_sides
 from polytomy.scheme.short_forms import DIRECT, find_short_form
 
 if TYPE_CHECKING:
@@ -120,21 +121,14 @@ def _keep_apart(branches: list[Branch]) -> list[Branch]:
 
 def _sides(code: CodingMatrix) -> list[tuple[tuple[int, ...], ...]]:
     """Return the branches on each side of each partition."""
-    if not code.is_binary:
+    if code.is_binary:
         return [
-            tuple([tuple(np.flatnonzero(row == side).tolist()) for side in range(n_sides)])
-            for row, n_sides in zip(code.sides, code.n_sides.tolist(), strict=True)
+            (tuple(negative), tuple(positive)) for negative, positive in iterate_binary_sides(code)
         ]
-    sides = []
-    for value in (-1, 1):
-        rows, columns = np.nonzero(code.matrix == value)
-        ends = np.searchsorted(rows, np.arange(code.n_partitions), side="right").tolist()
-        flat, start, side = columns.tolist(), 0, []
-        for end in ends:
-            side.append(tuple(flat[start:end]))
-            start = end
-        sides.append(side)
-    return list(zip(*sides, strict=True))
+    return [
+        tuple([tuple(np.flatnonzero(row == side).tolist()) for side in range(n_sides)])
+        for row, n_sides in zip(code.sides, code.n_sides.tolist(), strict=True)
+    ]
 
 
 def _inherited_bases(scheme: Scheme) -> list[str]:

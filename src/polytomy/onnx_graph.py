@@ -7,7 +7,6 @@ operators of ONNX's default domain are used, and all arithmetic is in double pre
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib.metadata import version
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -15,8 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.errors import ArgumentError
-
-__all__ = ["Graph", "Operand", "Value", "import_onnx"]
 
 # Versions of the operators and of the file format, supported since onnx 1.12.
 _OPSET_VERSION, _IR_VERSION = 17, 8
@@ -188,6 +185,8 @@ class Graph:
         name : name of the graph
         metadata : texts to store in the model
         """
+        from importlib.metadata import version
+
         onnx = import_onnx()
         model = onnx.helper.make_model(
             self._to_proto(onnx, name),

@@ -19,7 +19,7 @@ import typer
 from polytomy.cli import evaluating, model_files, predicting, schemes, searching, training, trials
 from polytomy.cli.data import explain_failure, has_terminal, print_answer, print_text
 from polytomy.cli.help_pages import HelpfulCommand, HelpfulGroup, find_command, show_option
-from polytomy.cli.options import AsJson, Jobs, expand_options
+from polytomy.cli.options import AS_JSON, JOBS, expand_options
 from polytomy.errors import Message, PolytomyError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _make_app(cls: Any, **options: Any) -> typer.Typer:
     )
 
 
-def warm_up(n_jobs: Jobs = None, as_json: AsJson = False) -> None:
+def warm_up(n_jobs: int | None = JOBS, as_json: bool = AS_JSON) -> None:
     """Compile all routines now, so that no later command or program has to.
 
     Run it when you build a container image. The machine code is stored next to the package, or in

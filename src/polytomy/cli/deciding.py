@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from polytomy.cli.data import is_file, read_short_text
 from polytomy.cli.loaded_models import LoadedModel
@@ -32,49 +32,32 @@ _ESTIMATE = "estimate"
 class DecisionOptions:
     """Prior and costs of the classes."""
 
-    prior: Annotated[
-        str | None,
-        option(
-            metavar="PRIOR",
-            help='Class frequencies of the data: "a=0.2,b=0.8", a CSV file of labels and '
-            'probabilities, or "estimate" to estimate them, which reads all data into memory.',
-            panel=DECISIONS,
-        ),
-    ] = None
-    training_prior: Annotated[
-        str | None,
-        option(
-            metavar="PRIOR",
-            help="Class frequencies of the training data, for models that do not store them.",
-            panel=DECISIONS,
-        ),
-    ] = None
-    matrix: Annotated[
-        Path | None,
-        option(
-            "--cost",
-            metavar="FILE",
-            help="CSV file of costs: one row per true class and one column per predicted class, "
-            "with or without labels. The class with the lowest expected cost is predicted.",
-            panel=DECISIONS,
-        ),
-    ] = None
-    reject_cost: Annotated[
-        float | None,
-        option(
-            metavar="COST",
-            help="Cost of making no prediction; without --cost, every error costs 1.",
-            panel=DECISIONS,
-        ),
-    ] = None
-    reject_label: Annotated[
-        str | None,
-        option(
-            metavar="LABEL",
-            help='Label for no prediction; default: -1 or "unknown".',
-            panel=DECISIONS,
-        ),
-    ] = None
+    prior: str | None = option(
+        metavar="PRIOR",
+        help='Class frequencies of the data: "a=0.2,b=0.8", a CSV file of labels and '
+        'probabilities, or "estimate" to estimate them, which reads all data into memory.',
+        panel=DECISIONS,
+    )
+    training_prior: str | None = option(
+        metavar="PRIOR",
+        help="Class frequencies of the training data, for models that do not store them.",
+        panel=DECISIONS,
+    )
+    matrix: Path | None = option(
+        "--cost",
+        metavar="FILE",
+        help="CSV file of costs: one row per true class and one column per predicted class, "
+        "with or without labels. The class with the lowest expected cost is predicted.",
+        panel=DECISIONS,
+    )
+    reject_cost: float | None = option(
+        metavar="COST",
+        help="Cost of making no prediction; without --cost, every error costs 1.",
+        panel=DECISIONS,
+    )
+    reject_label: str | None = option(
+        metavar="LABEL", help='Label for no prediction; default: -1 or "unknown".', panel=DECISIONS
+    )
 
     @property
     def deciding(self) -> dict[str, Any]:

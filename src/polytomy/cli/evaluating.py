@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from polytomy.cli.data import (
     align_columns,
@@ -17,8 +17,8 @@ from polytomy.cli.data import (
 from polytomy.cli.deciding import predict_sets, refuse_options
 from polytomy.cli.loaded_models import LoadedModel
 from polytomy.cli.options import (
+    AS_JSON,
     DATA,
-    AsJson,
     ClusterOptions,
     DataFile,
     FileOptions,
@@ -46,36 +46,27 @@ _CONFIDENCE_LEVEL = 0.9
 def evaluate(
     model: ModelFile,
     data: DataFile,
+    *,
     reading: FileOptions,
     loading: LoadOptions,
     sets: SetOptions,
     cluster: ClusterOptions,
-    target: Annotated[
-        str | None,
-        option(metavar="COLUMN", help="Label column; as in training by default.", panel=DATA),
-    ] = None,
-    ordered: Annotated[
-        bool,
-        flag(
-            "--ordered", "Also print scores for ordered classes; the default if the order is known."
-        ),
-    ] = False,
-    class_order: Annotated[
-        str | None,
-        option(
-            metavar="LABELS",
-            help="Class labels from first to last, for the scores of ordered classes: a,b,c or a "
-            "file with one label per line; as in training by default.",
-        ),
-    ] = None,
-    hierarchy: Annotated[
-        str | None,
-        option(
-            metavar="CONTROL",
-            help="Also print scores for a hierarchy of the classes, given as a control file.",
-        ),
-    ] = None,
-    as_json: AsJson = False,
+    target: str | None = option(
+        metavar="COLUMN", help="Label column; as in training by default.", panel=DATA
+    ),
+    ordered: bool = flag(
+        "--ordered", "Also print scores for ordered classes; the default if the order is known."
+    ),
+    class_order: str | None = option(
+        metavar="LABELS",
+        help="Class labels from first to last, for the scores of ordered classes: a,b,c or a "
+        "file with one label per line; as in training by default.",
+    ),
+    hierarchy: str | None = option(
+        metavar="CONTROL",
+        help="Also print scores for a hierarchy of the classes, given as a control file.",
+    ),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Evaluate a model on labelled data: accuracy, probability scores, confusion matrix.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import MISSING
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from polytomy.cli.data import check_output, print_answer
-from polytomy.cli.options import AsJson, LoadOptions, ModelFile, default_of, flag, option
+from polytomy.cli.options import AS_JSON, LoadOptions, ModelFile, default_of, flag, option
 from polytomy.errors import ArgumentError
 
 __all__ = ["convert", "export", "info"]
@@ -15,7 +16,7 @@ __all__ = ["convert", "export", "info"]
 _ONNX_ENDING = ".onnx"
 
 
-def info(model: ModelFile, as_json: AsJson = False) -> None:
+def info(model: ModelFile, as_json: bool = AS_JSON) -> None:
     """Describe a model file: scheme, binaries, support vectors, final calibration, versions.
 
     Example: `polytomy train iris.csv -o iris.polytomy && polytomy info iris.polytomy`
@@ -73,23 +74,19 @@ def info(model: ModelFile, as_json: AsJson = False) -> None:
 
 def convert(
     model: ModelFile,
-    output: Annotated[
-        Path,
-        option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="File to write; .model for LIBSVM, else .polytomy.",
-        ),
-    ],
+    *,
+    output: Path = option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="File to write; .model for LIBSVM, else .polytomy.",
+        default=MISSING,
+    ),
     loading: LoadOptions,
-    range_file: Annotated[
-        Path | None,
-        option(
-            "--range", metavar="FILE", help="Also write the scaling of the model, for svm-scale -r."
-        ),
-    ] = None,
-    as_json: AsJson = False,
+    range_file: Path | None = option(
+        "--range", metavar="FILE", help="Also write the scaling of the model, for svm-scale -r."
+    ),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Convert LIBSVM or libAGF models to one .polytomy file, or a model to LIBSVM's format.
 
@@ -126,22 +123,18 @@ def convert(
 
 def export(
     model: ModelFile,
-    output: Annotated[
-        Path, option("-o", "--output", metavar="FILE", help="File to write, such as model.onnx.")
-    ],
+    *,
+    output: Path = option(
+        "-o", "--output", metavar="FILE", help="File to write, such as model.onnx.", default=MISSING
+    ),
     loading: LoadOptions,
-    onnx: Annotated[
-        bool, flag("--onnx", "Write ONNX even if the name does not end in .onnx.")
-    ] = False,
-    dtype: Annotated[
-        str | None,
-        option(
-            names="precisions",
-            sets="export:to_onnx",
-            help="Type of the samples and probabilities: {precisions}.",
-        ),
-    ] = None,
-    as_json: AsJson = False,
+    onnx: bool = flag("--onnx", "Write ONNX even if the name does not end in .onnx."),
+    dtype: str | None = option(
+        names="precisions",
+        sets="export:to_onnx",
+        help="Type of the samples and probabilities: {precisions}.",
+    ),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Export a model as ONNX, which runs without Python.
 

@@ -14,7 +14,7 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache, wraps
 from importlib.resources import files
 from pathlib import Path
@@ -27,29 +27,30 @@ from polytomy.errors import ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 
 __all__ = [
+    "AS_JSON",
     "DATA",
     "DECISIONS",
+    "JOBS",
     "NAMES",
     "RUNNING",
-    "AsJson",
-    "ClassOrder",
+    "SEED",
     "ClusterOptions",
     "DataFile",
     "DataOptions",
     "FeatureOptions",
     "FileOptions",
-    "Jobs",
     "LoadOptions",
     "ModelFile",
     "Names",
-    "Seed",
     "SetOptions",
+    "class_order",
     "complete",
     "default_of",
     "expand_options",
     "fill_in_names",
     "final_calibration",
     "find_default",
+    "find_place",
     "flag",
     "given",
     "option",
@@ -60,6 +61,8 @@ __all__ = [
 DATA = "Data"
 DECISIONS = "Decisions"
 RUNNING = "Running"
+# Key of the metadata of fields.
+_OPTION = "option"
 
 
 # -- names and defaults that are read when they are needed -----------------------------------------
@@ -107,13 +110,15 @@ _DATA_DESIGNS = ["polytomy.designs:DATA_DESIGNS"]
 
 #: What the help of an option can list, as "{solvers}".
 NAMES = {
-    "calibrations": Names(["polytomy.inputs.arguments:CALIBRATIONS"], after=["none"]),
+    "calibrations": Names(["polytomy.calibration:CALIBRATORS"], before=["auto"], after=["none"]),
     "class_weights": Names(["polytomy.inputs.arguments:CLASS_WEIGHTS"]),
     "data_designs": Names(_DATA_DESIGNS),
     "datasets": Names(["polytomy.trials:BUNDLED", "polytomy.trials:CATALOGUE"]),
     "designs": Names(_DESIGNS),
     "distances": Names(["polytomy.distances:DISTANCES"]),
-    "final_calibrations": Names(before=["auto", "bias", "decoder", "none"]),
+    "final_calibrations": Names(
+        ["polytomy.calibration:FINAL_CALIBRATIONS"], before=["auto"], after=["none"]
+    ),
     "formats": Names(["polytomy.datasets:FORMATS"]),
     "methods": Names(["polytomy.solvers:METHODS"]),
     "precisions": Names(["polytomy.inputs.arguments:PRECISIONS"]),
@@ -212,6 +217,7 @@ def complete(
 
 def option(
     *declarations: str,
+    default: Any = None,
     metavar: str = "NAME",
     help: str,
     panel: str | None = None,
@@ -220,11 +226,12 @@ def option(
     sets: str = "",
     **more: Any,
 ) -> Any:
-    """Return an option for Typer.
+    """Return an option: a field of a group, or the default of a parameter of a command.
 
     Parameters
     ----------
     *declarations : what to type, such as "--output" and "-o"; default: from the field's name
+    default : value if it is not given; MISSING if it must be given
     metavar, help, panel : how the help shows it; in the text, a key of NAMES in braces stands for
         the names
     names : key of NAMES whose names it accepts, for completion
@@ -242,13 +249,20 @@ def option(
     if names:
         more.setdefault("autocompletion", complete(names))
     more.setdefault("callback", check)
-    return typer.Option(*declarations, metavar=metavar, help=help, rich_help_panel=panel, **more)
+    made = typer.Option(*declarations, metavar=metavar, help=help, rich_help_panel=panel, **more)
+    return field(default=default, metadata={_OPTION: made})
+
+
+def find_place(parameter: Any) -> str:
+    """Return the function or class whose parameter an option of a command sets; "" if none."""
+    callback = getattr(parameter, "callback", None)
+    return getattr(inspect.unwrap(callback), "sets", "") if callback else ""
 
 
 def find_default(parameter: Any) -> Any:
-    """Return the default of a command's parameter: its own, or that of the constructor it sets."""
-    sets = getattr(inspect.unwrap(getattr(parameter, "callback", None) or option), "sets", "")
-    return default_of(sets, parameter.name) if sets else parameter.default
+    """Return the default of a parameter of a command: its own, or that of what it sets."""
+    place = find_place(parameter)
+    return default_of(place, parameter.name) if place else parameter.default
 
 
 def fill_in_names(text: str) -> str:
@@ -262,9 +276,10 @@ def fill_in_names(text: str) -> str:
     return re.sub(r"\{(\w+)\}", lambda found: join_choices(NAMES[found[1]]), text)
 
 
-def flag(declaration: str, help: str, panel: str | None = None) -> Any:
+def flag(declaration: str, help: str, panel: str | None = None, default: Any = False) -> Any:
     """Return an option without a value."""
-    return typer.Option(declaration, help=help, rich_help_panel=panel)
+    made = typer.Option(declaration, help=help, rich_help_panel=panel)
+    return field(default=default, metadata={_OPTION: made})
 
 
 # -- groups ----------------------------------------------------------------------------------------
@@ -291,6 +306,15 @@ def parse_none(text: str) -> str | None:
     return None if text == "none" else text
 
 
+def _make_parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:
+    """Return a parameter for Typer; its default may be an option."""
+    if isinstance(default, Field):
+        hint = Annotated[hint, default.metadata[_OPTION]]
+        default = inspect.Parameter.empty if default.default is MISSING else default.default
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=hint)
+
+
 def expand_options(function: Callable[..., None]) -> Callable[..., None]:
     """Return a command for Typer: each group among the parameters becomes its options.
 
@@ -303,26 +327,19 @@ def expand_options(function: Callable[..., None]) -> Callable[..., None]:
     >>> command(n_jobs=2, dask=None)
     2
     """
-    hints = get_type_hints(function, include_extras=True)
     groups: dict[str, Any] = {}
     parameters: list[inspect.Parameter] = []
+    hints = get_type_hints(function, include_extras=True)
     for parameter in inspect.signature(function).parameters.values():
         hint = hints[parameter.name]
-        if not is_dataclass(hint):
-            own = {parameter.name: (hint, parameter.default)}
-        else:
+        if is_dataclass(hint):
             groups[parameter.name] = hint
-            types = get_type_hints(hint, include_extras=True)
-            own = {each.name: (types[each.name], each.default) for each in fields(hint)}
-        parameters += [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=inspect.Parameter.empty if default is MISSING else default,
-                annotation=annotation,
-            )
-            for name, (annotation, default) in own.items()
-        ]
+            types = get_type_hints(hint)
+            parameters += [
+                _make_parameter(each.name, types[each.name], each) for each in fields(hint)
+            ]
+        else:
+            parameters.append(_make_parameter(parameter.name, hint, parameter.default))
 
     @wraps(function)
     def command(**values: Any) -> None:
@@ -354,15 +371,16 @@ ModelFile = Annotated[
         help="Model written by train, LIBSVM model, or control file that names trained binaries.",
     ),
 ]
-AsJson = Annotated[bool, flag("--json", "Print JSON.")]
-ClassOrder = Annotated[
-    str | None,
-    option(
+AS_JSON = flag("--json", "Print JSON.")
+
+
+def class_order() -> Any:
+    """Return the option --class-order."""
+    return option(
         metavar="LABELS",
         help="Class labels from first to last, for adjacent, chain and tree: a,b,c or a file with "
         "one label per line.",
-    ),
-]
+    )
 
 
 def final_calibration(sets: str) -> Any:
@@ -388,48 +406,40 @@ def _check_seed(seed: int) -> int:
     return seed
 
 
-Jobs = Annotated[
-    int | None,
-    option(
-        "--jobs",
-        "-j",
-        callback=_check_jobs,
-        metavar="N",
-        help="Number of parallel jobs; -1 for all cores.",
-        panel=RUNNING,
-    ),
-]
-Seed = Annotated[
-    int, option("--seed", callback=_check_seed, metavar="N", help="Random seed.", panel=RUNNING)
-]
+JOBS = option(
+    "--jobs",
+    "-j",
+    callback=_check_jobs,
+    metavar="N",
+    help="Number of parallel jobs; -1 for all cores.",
+    panel=RUNNING,
+)
+SEED = option(
+    "--seed", default=0, callback=_check_seed, metavar="N", help="Random seed.", panel=RUNNING
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileOptions:
     """How to read a data file."""
 
-    format: Annotated[
-        str | None,
-        option(names="formats", help="File format: {formats}; detected by default.", panel=DATA),
-    ] = None
-    header: Annotated[
-        bool | None,
-        flag(
-            "--header/--no-header",
-            "Whether the first line names the columns; detected by default.",
-            DATA,
-        ),
-    ] = None
-    zero_based: Annotated[
-        str,
-        option(
-            metavar="auto|yes|no",
-            names="zero_based",
-            is_checked=True,
-            help="Whether feature indices in LIBSVM data start at 0; auto: if index 0 occurs.",
-            panel=DATA,
-        ),
-    ] = "auto"
+    format: str | None = option(
+        names="formats", help="File format: {formats}; detected by default.", panel=DATA
+    )
+    header: bool | None = flag(
+        "--header/--no-header",
+        "Whether the first line names the columns; detected by default.",
+        DATA,
+        default=None,
+    )
+    zero_based: str = option(
+        metavar="auto|yes|no",
+        names="zero_based",
+        is_checked=True,
+        help="Whether feature indices in LIBSVM data start at 0; auto: if index 0 occurs.",
+        panel=DATA,
+        default="auto",
+    )
 
     def reading(self) -> dict[str, Any]:
         """Return the arguments of the functions that read data."""
@@ -441,12 +451,12 @@ class FileOptions:
 class DataOptions(FileOptions):
     """How to read samples and their labels."""
 
-    target: Annotated[
-        str,
-        option(
-            metavar="COLUMN", help="Label column: its name or position; -1 is the last.", panel=DATA
-        ),
-    ] = "-1"
+    target: str = option(
+        metavar="COLUMN",
+        help="Label column: its name or position; -1 is the last.",
+        panel=DATA,
+        default="-1",
+    )
 
     @property
     def column(self) -> str | int:
@@ -462,13 +472,14 @@ class DataOptions(FileOptions):
 class FeatureOptions(DataOptions):
     """How to read samples and prepare their features."""
 
-    one_hot: Annotated[bool, flag("--one-hot", "One-hot encode text columns.", DATA)] = False
-    scale: Annotated[
-        str,
-        option(
-            names="scales", is_checked=True, help="Scaling of the features: {scales}.", panel=DATA
-        ),
-    ] = "standard"
+    one_hot: bool = flag("--one-hot", "One-hot encode text columns.", DATA)
+    scale: str = option(
+        names="scales",
+        is_checked=True,
+        help="Scaling of the features: {scales}.",
+        panel=DATA,
+        default="standard",
+    )
 
     def reading(self) -> dict[str, Any]:
         """Return the arguments of the functions that read data."""
@@ -480,20 +491,12 @@ class FeatureOptions(DataOptions):
 class LoadOptions:
     """How to load a model."""
 
-    n_features: Annotated[
-        int | None,
-        option(
-            "--features",
-            min=1,
-            metavar="N",
-            help="Number of features, for LIBSVM models.",
-            panel=DATA,
-        ),
-    ] = None
-    trusted: Annotated[
-        list[str] | None,
-        option("--trust", metavar="TYPE", help="Type to trust when loading (repeatable)."),
-    ] = None
+    n_features: int | None = option(
+        "--features", min=1, metavar="N", help="Number of features, for LIBSVM models.", panel=DATA
+    )
+    trusted: list[str] | None = option(
+        "--trust", metavar="TYPE", help="Type to trust when loading (repeatable)."
+    )
 
     def loading(self) -> dict[str, Any]:
         """Return the arguments of the functions that load models."""
@@ -504,51 +507,39 @@ class LoadOptions:
 class ClusterOptions:
     """Where to run."""
 
-    n_jobs: Jobs = None
-    dask: Annotated[
-        str | None,
-        option(
-            metavar="ADDRESS|local",
-            help="Run on the Dask cluster at this address, or on all cores of this machine; DATA "
-            "is a folder of Parquet, CSV or TSV files.",
-            panel=RUNNING,
-        ),
-    ] = None
+    n_jobs: int | None = JOBS
+    dask: str | None = option(
+        metavar="ADDRESS|local",
+        help="Run on the Dask cluster at this address, or on all cores of this machine; DATA "
+        "is a folder of Parquet, CSV or TSV files.",
+        panel=RUNNING,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class SetOptions:
     """Prediction sets."""
 
-    confidence_level: Annotated[
-        list[float] | None,
-        option(
-            "--set",
-            metavar="LEVEL",
-            help="Also print a set of classes that contains the true one with this probability, "
-            "such as 0.9 (repeatable).",
-            panel=DECISIONS,
-        ),
-    ] = None
-    score: Annotated[
-        str | None,
-        option(
-            "--set-score",
-            names="set_scores",
-            is_checked=True,
-            sets="model.answering:AnsweringMixin.predict_set",
-            help="Score of the sets: {set_scores}.",
-            panel=DECISIONS,
-        ),
-    ] = None
-    per_class: Annotated[
-        bool,
-        flag(
-            "--per-class",
-            "Reach the probability of --set in each class, not only on average.",
-            DECISIONS,
-        ),
-    ] = False
+    confidence_level: list[float] | None = option(
+        "--set",
+        metavar="LEVEL",
+        help="Also print a set of classes that contains the true one with this probability, "
+        "such as 0.9 (repeatable).",
+        panel=DECISIONS,
+    )
+    score: str | None = option(
+        "--set-score",
+        names="set_scores",
+        is_checked=True,
+        sets="model.answering:AnsweringMixin.predict_set",
+        help="Score of the sets: {set_scores}.",
+        panel=DECISIONS,
+    )
+    per_class: bool = flag(
+        "--per-class",
+        "Reach the probability of --set in each class, not only on average.",
+        DECISIONS,
+    )
 
 
 def parse_column(text: str) -> str | int:

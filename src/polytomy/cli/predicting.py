@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from polytomy.cli.data import check_output, count_samples, open_data, print_text
 from polytomy.cli.deciding import (
@@ -42,42 +42,31 @@ _REGRESSION = "Regression"
 class AnswerOptions:
     """What to print for each sample."""
 
-    proba: Annotated[bool, flag("--proba", "Also print the probability of each class.")] = False
-    k: Annotated[
-        int | None,
-        option(
-            "--top",
-            metavar="K",
-            help="Print the K most likely classes of each sample, with their probabilities.",
-        ),
-    ] = None
-    max_depth: Annotated[
-        int | None,
-        option(
-            min=0,
-            metavar="N",
-            help="Stop after this many steps down the scheme, and print the node.",
-            panel=DECISIONS,
-        ),
-    ] = None
-    min_probability: Annotated[
-        float,
-        option(
-            min=0,
-            max=1,
-            metavar="NUMBER",
-            help="Stop before a branch that is less likely than this, and print the node.",
-            panel=DECISIONS,
-        ),
-    ] = 0.0
-    explain: Annotated[
-        bool,
-        flag(
-            "--explain",
-            "Print how much each partition adds to the winner, as text instead of CSV.",
-            DECISIONS,
-        ),
-    ] = False
+    proba: bool = flag("--proba", "Also print the probability of each class.")
+    k: int | None = option(
+        "--top",
+        metavar="K",
+        help="Print the K most likely classes of each sample, with their probabilities.",
+    )
+    max_depth: int | None = option(
+        min=0,
+        metavar="N",
+        help="Stop after this many steps down the scheme, and print the node.",
+        panel=DECISIONS,
+    )
+    min_probability: float = option(
+        min=0,
+        max=1,
+        metavar="NUMBER",
+        help="Stop before a branch that is less likely than this, and print the node.",
+        panel=DECISIONS,
+        default=0.0,
+    )
+    explain: bool = flag(
+        "--explain",
+        "Print how much each partition adds to the winner, as text instead of CSV.",
+        DECISIONS,
+    )
 
     @property
     def stops_at_nodes(self) -> bool:
@@ -89,31 +78,24 @@ class AnswerOptions:
 class NumberOptions:
     """What a regressor predicts."""
 
-    levels: Annotated[
-        str | None,
-        option(
-            "--quantiles",
-            metavar="LEVELS",
-            help="Also print these quantiles, such as 0.1,0.5,0.9.",
-            panel=_REGRESSION,
-        ),
-    ] = None
-    interval: Annotated[
-        float | None,
-        option(
-            metavar="LEVEL",
-            help="Also print intervals with this confidence, such as 0.9.",
-            panel=_REGRESSION,
-        ),
-    ] = None
-    median: Annotated[bool, flag("--median", "Predict the median, not the mean.", _REGRESSION)] = (
-        False
+    levels: str | None = option(
+        "--quantiles",
+        metavar="LEVELS",
+        help="Also print these quantiles, such as 0.1,0.5,0.9.",
+        panel=_REGRESSION,
     )
+    interval: float | None = option(
+        metavar="LEVEL",
+        help="Also print intervals with this confidence, such as 0.9.",
+        panel=_REGRESSION,
+    )
+    median: bool = flag("--median", "Predict the median, not the mean.", _REGRESSION)
 
 
 def predict(
     model: ModelFile,
     data: DataFile,
+    *,
     numbers: NumberOptions,
     answer: AnswerOptions,
     decisions: DecisionOptions,
@@ -121,26 +103,20 @@ def predict(
     reading: FileOptions,
     loading: LoadOptions,
     cluster: ClusterOptions,
-    target: Annotated[
-        str | None,
-        option(metavar="COLUMN", help="Label column to ignore; detected by default.", panel=DATA),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Write the CSV to a file; with --dask, a folder of Parquet files.",
-        ),
-    ] = None,
-    escape: Annotated[
-        bool,
-        flag(
-            "--escape/--no-escape",
-            "Put an apostrophe before labels that a spreadsheet would run as formulas.",
-        ),
-    ] = True,
+    target: str | None = option(
+        metavar="COLUMN", help="Label column to ignore; detected by default.", panel=DATA
+    ),
+    output: Path | None = option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Write the CSV to a file; with --dask, a folder of Parquet files.",
+    ),
+    escape: bool = flag(
+        "--escape/--no-escape",
+        "Put an apostrophe before labels that a spreadsheet would run as formulas.",
+        default=True,
+    ),
 ) -> None:
     """Predict the class or the number of each sample of a data file and print CSV.
 

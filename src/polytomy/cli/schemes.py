@@ -21,7 +21,7 @@ from polytomy.cli.data import (
     to_json,
     write_text,
 )
-from polytomy.cli.options import AsJson, ClassOrder, FeatureOptions, complete, flag, given, option
+from polytomy.cli.options import AS_JSON, FeatureOptions, class_order, complete, flag, given, option
 from polytomy.designs import design as make_design
 from polytomy.designs import find_design
 from polytomy.designs.orders import order_classes
@@ -39,38 +39,31 @@ __all__ = ["check", "design", "flatten", "show", "tree"]
 ControlFile = Annotated[
     str, typer.Argument(metavar="FILE", help="Control file; - reads standard input.")
 ]
-Output = Annotated[
-    Path | None,
-    option("-o", "--output", metavar="FILE", help="Write to this file instead of printing."),
-]
-Compact = Annotated[bool, flag("--compact", "Write codes as designs where possible: @one-vs-one.")]
+OUTPUT = option("-o", "--output", metavar="FILE", help="Write to this file instead of printing.")
+COMPACT = flag("--compact", "Write codes as designs where possible: @one-vs-one.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class DesignOptions:
     """Parameters of the design."""
 
-    random_state: Annotated[
-        int | None,
-        option("--seed", min=0, metavar="N", help="Random seed, for designs that use one."),
-    ] = None
-    n_partitions: Annotated[
-        int | None,
-        option(
-            "--partitions",
-            min=1,
-            metavar="N",
-            help="Number of partitions, for designs that let you choose it.",
-        ),
-    ] = None
-    sides: Annotated[
-        int | None, option(min=2, metavar="N", help="Number of sides of each partition of n-ary.")
-    ] = None
-    separator: Annotated[
-        str | None, option(metavar="TEXT", help="Separator of labels such as a/b/c, for paths.")
-    ] = None
-    name: Annotated[str | None, option(help="Base of the binaries' names.")] = None
-    class_order: ClassOrder = None
+    random_state: int | None = option(
+        "--seed", min=0, metavar="N", help="Random seed, for designs that use one."
+    )
+    n_partitions: int | None = option(
+        "--partitions",
+        min=1,
+        metavar="N",
+        help="Number of partitions, for designs that let you choose it.",
+    )
+    sides: int | None = option(
+        min=2, metavar="N", help="Number of sides of each partition of n-ary."
+    )
+    separator: str | None = option(
+        metavar="TEXT", help="Separator of labels such as a/b/c, for paths."
+    )
+    name: str | None = option(help="Base of the binaries' names.")
+    class_order: str | None = class_order()
 
 
 def design(
@@ -88,16 +81,14 @@ def design(
         str | None,
         typer.Argument(metavar="DATA", help="Data file; required by designs made from data."),
     ] = None,
-    classes: Annotated[
-        int | None,
-        option("--classes", "-n", min=1, metavar="N", help="Number of classes, named 0, 1, 2, …"),
-    ] = None,
-    labels: Annotated[
-        str | None,
-        option("--labels", "-l", metavar="LABELS", help="Class labels, separated by commas."),
-    ] = None,
-    compact: Compact = False,
-    output: Output = None,
+    classes: int | None = option(
+        "--classes", "-n", min=1, metavar="N", help="Number of classes, named 0, 1, 2, …"
+    ),
+    labels: str | None = option(
+        "--labels", "-l", metavar="LABELS", help="Class labels, separated by commas."
+    ),
+    compact: bool = COMPACT,
+    output: Path | None = OUTPUT,
 ) -> None:
     """Write the control text of a design, for given classes or for a data file.
 
@@ -137,8 +128,8 @@ def check(
     files: Annotated[
         list[str], typer.Argument(metavar="FILE", help="Control files; - reads standard input.")
     ],
-    strict: Annotated[bool, flag("--strict", "Treat warnings as problems.")] = False,
-    as_json: AsJson = False,
+    strict: bool = flag("--strict", "Treat warnings as problems."),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Report the problems in control files.
 
@@ -181,9 +172,7 @@ def _placed(problem: Problem) -> dict[str, Any]:
     return {"line": problem.line, "column": problem.column, "message": problem.message}
 
 
-def show(
-    file: ControlFile, matrix: Annotated[bool, flag("--matrix", "Draw the coding matrix.")] = False
-) -> None:
+def show(file: ControlFile, matrix: bool = flag("--matrix", "Draw the coding matrix.")) -> None:
     """Draw a scheme in the terminal, as a tree or as a coding matrix.
 
     Example: `polytomy show land.control --matrix`
@@ -193,7 +182,7 @@ def show(
     print_text(_coloured(drawing, matrix=matrix) if _has_colours() else drawing)
 
 
-def flatten(file: ControlFile, compact: Compact = False, output: Output = None) -> None:
+def flatten(file: ControlFile, compact: bool = COMPACT, output: Path | None = OUTPUT) -> None:
     """Convert a nested scheme to one code over all classes, with the same binaries.
 
     Example: `polytomy flatten land.control`
@@ -201,7 +190,7 @@ def flatten(file: ControlFile, compact: Compact = False, output: Output = None) 
     write_text(_scheme_text(_parse_file(file).flatten(), compact), output)
 
 
-def tree(file: ControlFile, output: Output = None) -> None:
+def tree(file: ControlFile, output: Path | None = OUTPUT) -> None:
     """Convert a code to the tree with the same partitions: the reverse of flatten.
 
     Example: `polytomy flatten land.control | polytomy tree -`

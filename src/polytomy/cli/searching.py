@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from polytomy.cli.data import (
     align_columns,
@@ -19,12 +19,12 @@ from polytomy.cli.data import (
     write_text,
 )
 from polytomy.cli.options import (
-    AsJson,
-    ClassOrder,
+    AS_JSON,
+    JOBS,
+    SEED,
     DataFile,
     FeatureOptions,
-    Jobs,
-    Seed,
+    class_order,
     complete,
     final_calibration,
     given,
@@ -42,18 +42,16 @@ _EXAMPLE = 'Write it like "C=0.1,1,10 gamma=0.01,0.1".'
 def distances(
     data: DataFile,
     reading: FeatureOptions,
-    distance: Annotated[
-        str, option(names="distances", help="Distance between classes: {distances}.")
-    ] = "hausdorff",
-    as_json: AsJson = False,
-    plot: Annotated[
-        Path | None,
-        option(metavar="FILE", help="Plot the distances and their dendrogram to this file."),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        option("-o", "--output", metavar="FILE", help="Write a CSV table to this file."),
-    ] = None,
+    distance: str = option(
+        names="distances", help="Distance between classes: {distances}.", default="hausdorff"
+    ),
+    as_json: bool = AS_JSON,
+    plot: Path | None = option(
+        metavar="FILE", help="Plot the distances and their dendrogram to this file."
+    ),
+    output: Path | None = option(
+        "-o", "--output", metavar="FILE", help="Write a CSV table to this file."
+    ),
 ) -> None:
     """Print the distances between the classes of the data.
 
@@ -80,55 +78,39 @@ def distances(
 class SearchOptions:
     """Parameters of the search; None stands for the default of its constructor."""
 
-    estimator: Annotated[
-        str | None,
-        option(
-            metavar="SPEC",
-            help='Binary classifier, such as "svc C=10", or LIBSVM options such as "-t 2 -c 10"; '
-            "svc by default.",
-        ),
-    ] = None
-    candidates: Annotated[
-        list[str] | None,
-        option(
-            "--candidate",
-            "-c",
-            metavar="SCHEME",
-            autocompletion=complete("schemes", files="*.control"),
-            help="Design, control file or control text to compare, or SCHEME,SOLVER (repeatable). "
-            'Designs are listed by "polytomy design --help".',
-        ),
-    ] = None
-    param_grid: Annotated[
-        list[str] | None,
-        option(
-            "--grid",
-            metavar="GRID",
-            help="Values of the estimator's parameters to try, such as \"C=0.1,1,10 "
-            'gamma=0.01,0.1" (repeatable: grids are tried one after the other).',
-        ),
-    ] = None
-    scoring: Annotated[
-        list[str] | None,
-        option(
-            "--score",
-            "-s",
-            names="scores",
-            help="Score to report (repeatable); the first decides: {scores}.",
-        ),
-    ] = None
-    cv: Annotated[
-        int | None,
-        option(
-            "--folds", min=2, metavar="N", sets=_SEARCH, help="Number of cross-validation folds."
-        ),
-    ] = None
-    budget: Annotated[
-        float | None,
-        option(min=0, metavar="SECONDS", help="Start no new fold after this many seconds."),
-    ] = None
-    final_calibration: Annotated[str | None, final_calibration(_SEARCH)] = None
-    class_order: ClassOrder = None
+    estimator: str | None = option(
+        metavar="SPEC",
+        help='Binary classifier, such as "svc C=10", or LIBSVM options such as "-t 2 -c 10"; '
+        "svc by default.",
+    )
+    candidates: list[str] | None = option(
+        "--candidate",
+        "-c",
+        metavar="SCHEME",
+        autocompletion=complete("schemes", files="*.control"),
+        help="Design, control file or control text to compare, or SCHEME,SOLVER (repeatable). "
+        'Designs are listed by "polytomy design --help".',
+    )
+    param_grid: list[str] | None = option(
+        "--grid",
+        metavar="GRID",
+        help="Values of the estimator's parameters to try, such as \"C=0.1,1,10 "
+        'gamma=0.01,0.1" (repeatable: grids are tried one after the other).',
+    )
+    scoring: list[str] | None = option(
+        "--score",
+        "-s",
+        names="scores",
+        help="Score to report (repeatable); the first decides: {scores}.",
+    )
+    cv: int | None = option(
+        "--folds", min=2, metavar="N", sets=_SEARCH, help="Number of cross-validation folds."
+    )
+    budget: float | None = option(
+        min=0, metavar="SECONDS", help="Start no new fold after this many seconds."
+    )
+    final_calibration: str | None = final_calibration(_SEARCH)
+    class_order: str | None = class_order()
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the search that are given, as in Python."""
@@ -151,22 +133,16 @@ def search(
     data: DataFile,
     options: SearchOptions,
     reading: FeatureOptions,
-    n_jobs: Jobs = None,
-    random_state: Seed = 0,
-    as_json: AsJson = False,
-    plot: Annotated[
-        Path | None,
-        option(
-            metavar="FILE",
-            help="Plot the candidates' scores against their cost; with --grid, a heat map of them.",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        option(
-            "-o", "--output", metavar="FILE", help="Write the chosen scheme to this control file."
-        ),
-    ] = None,
+    n_jobs: int | None = JOBS,
+    random_state: int = SEED,
+    as_json: bool = AS_JSON,
+    plot: Path | None = option(
+        metavar="FILE",
+        help="Plot the candidates' scores against their cost; with --grid, a heat map of them.",
+    ),
+    output: Path | None = option(
+        "-o", "--output", metavar="FILE", help="Write the chosen scheme to this control file."
+    ),
 ) -> None:
     """Compare schemes, and values of parameters, by cross-validation and choose one.
 

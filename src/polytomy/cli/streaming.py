@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polytomy.cli.data import (
     check_class_labels,
@@ -33,15 +33,12 @@ _STREAMS = "Data larger than memory"
 class TrainingDataOptions(FeatureOptions):
     """How to read the training data."""
 
-    features: Annotated[
-        int | None,
-        option(
-            min=1,
-            metavar="N",
-            help="Number of features, if LIBSVM data to predict may have more.",
-            panel="Data",
-        ),
-    ] = None
+    features: int | None = option(
+        min=1,
+        metavar="N",
+        help="Number of features, if LIBSVM data to predict may have more.",
+        panel="Data",
+    )
 
     def reading(self) -> dict[str, Any]:
         """Return the arguments of the functions that read data."""
@@ -52,38 +49,29 @@ class TrainingDataOptions(FeatureOptions):
 class StreamOptions:
     """How to train on data in blocks."""
 
-    stream: Annotated[
-        bool,
-        flag(
-            "--stream",
-            "Read the data in blocks, for files larger than memory; needs an estimator that learns "
-            "in batches.",
-            _STREAMS,
-        ),
-    ] = False
-    passes: Annotated[
-        int, option(min=1, metavar="N", help="Passes over the data, with --stream.", panel=_STREAMS)
-    ] = 1
-    classes: Annotated[
-        str | None,
-        option(
-            metavar="LABELS",
-            help="All labels, with --stream: a,b,c or a file with one label per line; "
-            "needed for a pipe, and otherwise found in a first pass.",
-            panel=_STREAMS,
-        ),
-    ] = None
-    reservoir_size: Annotated[
-        int | None,
-        option(
-            "--reservoir",
-            min=0,
-            metavar="N",
-            sets="classifier:PolytomyClassifier",
-            help="Maximum number of rows to hold out for calibration, with --stream.",
-            panel=_STREAMS,
-        ),
-    ] = None
+    stream: bool = flag(
+        "--stream",
+        "Read the data in blocks, for files larger than memory; needs an estimator that learns "
+        "in batches.",
+        _STREAMS,
+    )
+    passes: int = option(
+        min=1, metavar="N", help="Passes over the data, with --stream.", panel=_STREAMS, default=1
+    )
+    classes: str | None = option(
+        metavar="LABELS",
+        help="All labels, with --stream: a,b,c or a file with one label per line; "
+        "needed for a pipe, and otherwise found in a first pass.",
+        panel=_STREAMS,
+    )
+    reservoir_size: int | None = option(
+        "--reservoir",
+        min=0,
+        metavar="N",
+        sets="classifier:PolytomyClassifier",
+        help="Maximum number of rows to hold out for calibration, with --stream.",
+        panel=_STREAMS,
+    )
 
     def check(self) -> None:
         """Raise ArgumentError if there are options for streams without one."""
@@ -233,7 +221,8 @@ def _check_pipe(
 def _scan(data: Source, reading: TrainingDataOptions, stream: StreamOptions) -> tuple[Scan, Any]:
     """Return what a pass over a file finds, and the fitted scaler."""
     from polytomy.datasets import open_blocks
-    from polytomy.datasets.reading import scan_data
+    from polytomy.datasets.reading import open_table, scan_table
+    from polytomy.datasets.tables import ReadOptions
 
     scaler: list[Any] = []
 
@@ -251,10 +240,9 @@ def _scan(data: Source, reading: TrainingDataOptions, stream: StreamOptions) -> 
             advance(X.shape[0])
 
         options = reading.reading()
-        del options["categories"]
-        scan = scan_data(
-            data, one_hot=reading.one_hot, classes=stream.class_labels(), visit=visit, **options
-        )
+        format = options.pop("format")
+        wanted = ReadOptions(classes=stream.class_labels(), **options)
+        scan = scan_table(open_table(data, format, wanted), visit)
         if reading.one_hot and reading.scale != "none":
             # The values of text columns are known only now.
             for block in open_blocks(data, classes=scan.classes, **_reading_after(reading, scan)):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from polytomy.cli.data import (
     check_class_labels,
@@ -18,11 +18,11 @@ from polytomy.cli.data import (
 )
 from polytomy.cli.evaluating import score_to_text
 from polytomy.cli.options import (
-    AsJson,
-    ClassOrder,
+    AS_JSON,
+    SEED,
     ClusterOptions,
     DataFile,
-    Seed,
+    class_order,
     complete,
     final_calibration,
     flag,
@@ -49,71 +49,49 @@ _REGRESSION = "Regression"
 class ModelOptions:
     """Parameters of the model; None stands for the default of its constructor."""
 
-    scheme: Annotated[
-        str | None,
-        option(
-            metavar="SCHEME",
-            autocompletion=complete("schemes", before=["auto"], files="*.control"),
-            sets=_CLASSIFIER,
-            help='Design (see "polytomy design --help"), "auto", control file or control text; '
-            'with --regress, "ordered" unless given.',
-        ),
-    ] = None
-    estimator: Annotated[
-        str | None,
-        option(
-            metavar="SPEC",
-            help='Binary classifier, such as "svc C=10" or LIBSVM options, "-t 2 -c 10"; svc by '
-            "default, and sgd with --stream.",
-        ),
-    ] = None
-    solver: Annotated[
-        str | None,
-        option(
-            names="solvers", sets=_CLASSIFIER, help="Solver for the class probabilities: {solvers}."
-        ),
-    ] = None
-    calibration: Annotated[
-        str | None,
-        option(
-            names="calibrations",
-            is_checked=True,
-            sets=_CLASSIFIER,
-            help="Calibration of the binary classifiers: {calibrations}.",
-        ),
-    ] = None
-    final_calibration: Annotated[str | None, final_calibration(_CLASSIFIER)] = None
-    cv: Annotated[
-        int | None,
-        option(
-            "--folds",
-            min=2,
-            metavar="N",
-            help="Number of folds for both calibrations, and for --scheme auto; by default 5, or "
-            "one held-out part if there are 100,000 rows or more.",
-        ),
-    ] = None
-    class_weight: Annotated[
-        str | None,
-        option(names="class_weights", is_checked=True, help="Class weights: {class_weights}."),
-    ] = None
-    class_order: ClassOrder = None
-    regress: Annotated[
-        bool,
-        flag(
-            "--regress", "Train a regressor: the target is a number, split into bins.", _REGRESSION
-        ),
-    ] = False
-    n_bins: Annotated[
-        str | None,
-        option(
-            "--bins",
-            metavar="N",
-            sets="regression.regressor:PolytomyRegressor",
-            help="Largest number of bins, for --regress.",
-            panel=_REGRESSION,
-        ),
-    ] = None
+    scheme: str | None = option(
+        metavar="SCHEME",
+        autocompletion=complete("schemes", before=["auto"], files="*.control"),
+        sets=_CLASSIFIER,
+        help='Design (see "polytomy design --help"), "auto", control file or control text; '
+        'with --regress, "ordered" unless given.',
+    )
+    estimator: str | None = option(
+        metavar="SPEC",
+        help='Binary classifier, such as "svc C=10" or LIBSVM options, "-t 2 -c 10"; svc by '
+        "default, and sgd with --stream.",
+    )
+    solver: str | None = option(
+        names="solvers", sets=_CLASSIFIER, help="Solver for the class probabilities: {solvers}."
+    )
+    calibration: str | None = option(
+        names="calibrations",
+        is_checked=True,
+        sets=_CLASSIFIER,
+        help="Calibration of the binary classifiers: {calibrations}.",
+    )
+    final_calibration: str | None = final_calibration(_CLASSIFIER)
+    cv: int | None = option(
+        "--folds",
+        min=2,
+        metavar="N",
+        help="Number of folds for both calibrations, and for --scheme auto; by default 5, or "
+        "one held-out part if there are 100,000 rows or more.",
+    )
+    class_weight: str | None = option(
+        names="class_weights", is_checked=True, help="Class weights: {class_weights}."
+    )
+    class_order: str | None = class_order()
+    regress: bool = flag(
+        "--regress", "Train a regressor: the target is a number, split into bins.", _REGRESSION
+    )
+    n_bins: str | None = option(
+        "--bins",
+        metavar="N",
+        sets="regression.regressor:PolytomyRegressor",
+        help="Largest number of bins, for --regress.",
+        panel=_REGRESSION,
+    )
 
     def make(self, default_estimator: str | None, **more: Any) -> Any:
         """Return the unfitted model.
@@ -153,18 +131,20 @@ class ModelOptions:
 
 def train(
     data: DataFile,
-    output: Annotated[
-        Path,
-        option(
-            "-o", "--output", metavar="FILE", help="Model file to write, such as model.polytomy."
-        ),
-    ],
+    *,
+    output: Path = option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Model file to write, such as model.polytomy.",
+        default=MISSING,
+    ),
     model: ModelOptions,
     reading: TrainingDataOptions,
     stream: StreamOptions,
     cluster: ClusterOptions,
-    random_state: Seed = 0,
-    as_json: AsJson = False,
+    random_state: int = SEED,
+    as_json: bool = AS_JSON,
 ) -> None:
     """Train a classifier, or with --regress a regressor, on a data file and save it.
 

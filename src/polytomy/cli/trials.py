@@ -21,11 +21,11 @@ from polytomy.cli.data import (
     to_json,
 )
 from polytomy.cli.options import (
-    AsJson,
+    AS_JSON,
+    JOBS,
+    SEED,
     DataFile,
     DataOptions,
-    Jobs,
-    Seed,
     complete,
     default_of,
     flag,
@@ -46,77 +46,52 @@ _INTERRUPTED = 130
 class TrialOptions:
     """What to compare; None stands for the default of `polytomy.trials.run`."""
 
-    data: Annotated[
-        Path | None,
-        option(
-            metavar="DIR",
-            help="Folder of datasets, NAME.csv or NAME.csv.gz; all of them run. Default: the "
-            "datasets of scikit-learn.",
-        ),
-    ] = None
-    datasets: Annotated[
-        list[str] | None,
-        option(
-            metavar="NAMES",
-            autocompletion=complete("datasets", is_list=True),
-            help="Run only these datasets, comma-separated (repeatable). Without --data: digits, "
-            "wine, iris and breast-cancer.",
-        ),
-    ] = None
-    paper: Annotated[bool, flag("--paper", "Run only the datasets of the paper in the folder.")] = (
-        False
+    data: Path | None = option(
+        metavar="DIR",
+        help="Folder of datasets, NAME.csv or NAME.csv.gz; all of them run. Default: the "
+        "datasets of scikit-learn.",
     )
-    schemes: Annotated[
-        list[str] | None,
-        option(
-            metavar="SCHEMES",
-            autocompletion=complete("schemes", files="*.control"),
-            help="Designs, control files or control texts, comma-separated (repeatable). "
-            'SCHEME:SOLVER sets the solver of one scheme. "polytomy design --help" lists designs.',
-        ),
-    ] = None
-    solvers: Annotated[
-        list[str] | None,
-        option(
-            metavar="SOLVERS",
-            autocompletion=complete("methods", is_list=True),
-            help="Solvers for schemes without their own, comma-separated (repeatable): {methods}.",
-        ),
-    ] = None
-    calibrated: Annotated[
-        bool | None,
-        flag(
-            "--calibrated/--no-calibrated",
-            "Whether to also compare pairs with a final calibration. Default: yes, except with "
-            "--paper.",
-        ),
-    ] = None
-    estimator: Annotated[
-        str | None,
-        option(
-            metavar="SPEC",
-            help='Binary classifier, such as "svc C=10". Default: chosen by dataset.',
-        ),
-    ] = None
-    repeats: Annotated[
-        int | None, option(min=1, metavar="N", sets=_RUN, help="Number of trials per dataset.")
-    ] = None
-    test: Annotated[
-        float | None,
-        option(metavar="FRACTION", sets=_PROTOCOL, help="Fraction of each class to hold out."),
-    ] = None
-    seed: Annotated[
-        int | None,
-        option(min=0, metavar="N", sets=_PROTOCOL, help="Seed of the splits and random designs."),
-    ] = None
-    class_order: Annotated[
-        str | None,
-        option(
-            metavar="LABELS",
-            help="Class labels from first to last, for adjacent, chain and tree: a,b,c or a file, "
-            "which may be a JSON object of datasets and their labels.",
-        ),
-    ] = None
+    datasets: list[str] | None = option(
+        metavar="NAMES",
+        autocompletion=complete("datasets", is_list=True),
+        help="Run only these datasets, comma-separated (repeatable). Without --data: digits, "
+        "wine, iris and breast-cancer.",
+    )
+    paper: bool = flag("--paper", "Run only the datasets of the paper in the folder.")
+    schemes: list[str] | None = option(
+        metavar="SCHEMES",
+        autocompletion=complete("schemes", files="*.control"),
+        help="Designs, control files or control texts, comma-separated (repeatable). "
+        'SCHEME:SOLVER sets the solver of one scheme. "polytomy design --help" lists designs.',
+    )
+    solvers: list[str] | None = option(
+        metavar="SOLVERS",
+        autocompletion=complete("methods", is_list=True),
+        help="Solvers for schemes without their own, comma-separated (repeatable): {methods}.",
+    )
+    calibrated: bool | None = flag(
+        "--calibrated/--no-calibrated",
+        "Whether to also compare pairs with a final calibration. Default: yes, except with "
+        "--paper.",
+        default=None,
+    )
+    estimator: str | None = option(
+        metavar="SPEC", help='Binary classifier, such as "svc C=10". Default: chosen by dataset.'
+    )
+    repeats: int | None = option(
+        min=1, metavar="N", sets=_RUN, help="Number of trials per dataset."
+    )
+    test: float | None = option(
+        metavar="FRACTION", sets=_PROTOCOL, help="Fraction of each class to hold out."
+    )
+    seed: int | None = option(
+        min=0, metavar="N", sets=_PROTOCOL, help="Seed of the splits and random designs."
+    )
+    class_order: str | None = option(
+        metavar="LABELS",
+        help="Class labels from first to last, for adjacent, chain and tree: a,b,c or a file, "
+        "which may be a JSON object of datasets and their labels.",
+    )
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `polytomy.trials.run` that are given, as in Python."""
@@ -132,12 +107,11 @@ class TrialOptions:
 
 def trials(
     options: TrialOptions,
-    n_jobs: Jobs = None,
-    folder: Annotated[
-        Path | None,
-        option("-o", "--output", metavar="DIR", sets=_RUN, help="Folder for the results."),
-    ] = None,
-    as_json: AsJson = False,
+    n_jobs: int | None = JOBS,
+    folder: Path | None = option(
+        "-o", "--output", metavar="DIR", sets=_RUN, help="Folder for the results."
+    ),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Compare schemes and solvers on datasets, in repeated trials.
 
@@ -202,13 +176,10 @@ def report(
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="Results folder of `polytomy trials`.")
     ] = Path("results"),
-    output: Annotated[
-        Path | None,
-        option(
-            "-o", "--output", metavar="FILE", help="Page to write. Default: FOLDER/report.html."
-        ),
-    ] = None,
-    as_json: AsJson = False,
+    output: Path | None = option(
+        "-o", "--output", metavar="FILE", help="Page to write. Default: FOLDER/report.html."
+    ),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Write the report of trials, finished or not: one page with all tables and figures.
 
@@ -227,30 +198,24 @@ def report(
 def split(
     data: DataFile,
     reading: DataOptions,
-    test: Annotated[
-        float | None,
-        option(metavar="FRACTION", sets=_PROTOCOL, help="Fraction of each class to hold out."),
-    ] = None,
-    seed: Seed = 0,
-    output: Annotated[
-        str | None,
-        option(
-            "-o",
-            "--output",
-            metavar="PREFIX",
-            help="Prefix of both file names, or a folder for them. By default, the files are in "
-            "the working directory.",
-        ),
-    ] = None,
-    training_file: Annotated[
-        Path | None,
-        option("--train-file", metavar="FILE", help="Training set; NAME.train.csv by default."),
-    ] = None,
-    test_file: Annotated[
-        Path | None,
-        option("--test-file", metavar="FILE", help="Test set; NAME.test.csv by default."),
-    ] = None,
-    as_json: AsJson = False,
+    test: float | None = option(
+        metavar="FRACTION", sets=_PROTOCOL, help="Fraction of each class to hold out."
+    ),
+    seed: int = SEED,
+    output: str | None = option(
+        "-o",
+        "--output",
+        metavar="PREFIX",
+        help="Prefix of both file names, or a folder for them. By default, the files are in "
+        "the working directory.",
+    ),
+    training_file: Path | None = option(
+        "--train-file", metavar="FILE", help="Training set; NAME.train.csv by default."
+    ),
+    test_file: Path | None = option(
+        "--test-file", metavar="FILE", help="Test set; NAME.test.csv by default."
+    ),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Split a data file into a training set and a test set, stratified by class.
 
@@ -338,10 +303,8 @@ def _is_folder(output: str) -> bool:
 
 
 def list_datasets(
-    data: Annotated[
-        Path | None, option(metavar="DIR", help="Folder of datasets, NAME.csv.gz, to check.")
-    ] = None,
-    as_json: AsJson = False,
+    data: Path | None = option(metavar="DIR", help="Folder of datasets, NAME.csv.gz, to check."),
+    as_json: bool = AS_JSON,
 ) -> None:
     """List known datasets, and those in a folder.
 
@@ -402,12 +365,11 @@ def get_datasets(
             autocompletion=complete("datasets", is_list=True),
         ),
     ],
-    data: Annotated[Path, option(metavar="DIR", help="Folder to download to.")] = Path("data"),
-    accept_other_values: Annotated[
-        bool,
-        flag("--accept-other-values", "Accept data of the right size with a different checksum."),
-    ] = False,
-    as_json: AsJson = False,
+    data: Path = option(metavar="DIR", help="Folder to download to.", default=Path("data")),
+    accept_other_values: bool = flag(
+        "--accept-other-values", "Accept data of the right size with a different checksum."
+    ),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Download datasets from openml.org, and check those already in the folder.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from time import monotonic
@@ -22,9 +22,7 @@ from distributed.comm import CommClosedError
 from distributed.scheduler import NoValidWorkerError
 
 import dask
-from polytomy.dask.group_tasks import GroupResult, GroupTask, join_blocks, take_scored, train_group
 from polytomy.errors import Argument, ArgumentError, ClusterError, PolytomyWarning
-from polytomy.learners.options import TrainingListener
 
 _Value = TypeVar("_Value")
 
@@ -215,53 +213,3 @@ def _reason_of(error: CancelledError) -> str:
 def _words_of(key: Any) -> str:
     name = key[0] if isinstance(key, tuple) else key
     return str(name).rpartition("-")[0] or str(name)
-
-
-def run_groups(
-    client: Any,
-    tasks: Sequence[GroupTask],
-    blocks: Mapping[int, Any],
-    sample: Any,
-    listener: TrainingListener,
-) -> list[GroupResult]:
-    """Train groups of dichotomies on the workers of a cluster.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    tasks : GroupTasks
-    blocks : future of the RowBlock of each class
-    sample : future of the rows that every binary scores, or None
-    listener : TrainingListener, called in this process
-    """
-    futures = []
-    with sending_data():
-        for task in tasks:
-            has_all = len(task.classes) == len(blocks)
-            futures.append(
-                client.submit(
-                    train_group,
-                    task,
-                    [blocks[k] for k in task.classes],
-                    None if has_all else sample,
-                    key=name_task(f"train {task.names[0]}"),
-                )
-            )
-    results: list[GroupResult] = [None] * len(tasks)  # type: ignore[list-item]
-    for number, result in gather_as_completed(client, futures):
-        results[number] = result
-        for name in tasks[number].names:
-            listener.trained(name)
-    for note in dict.fromkeys(note for result in results for note in result.notes):
-        listener.note(note)
-    return results
-
-
-def join_sample(client: Any, blocks: Mapping[int, Any]) -> Any:
-    """Return the future of the rows of all blocks that every binary scores.
-
-    They are taken on the workers that have the blocks, so that no worker has to hold all blocks.
-    """
-    key = [name_task("take rows to score") for _ in blocks]
-    taken = client.map(take_scored, list(blocks.values()), key=key)
-    return client.submit(join_blocks, taken, key=name_task("rows to score"))

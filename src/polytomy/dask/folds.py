@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.calibration.folds import HoldOut
-from polytomy.dask.group_tasks import RowBlock
-from polytomy.dask.grouping import Layout, ScoredChoice, divide_quota
+from polytomy.dask.grouping import Layout, divide_quota
+from polytomy.dask.row_blocks import RowBlock, ScoredChoice
 from polytomy.inputs.arguments import BALANCED_PER_PARTITION
 from polytomy.inputs.numbers import class_weights
 from polytomy.learners.options import TrainingOptions
+from polytomy.learners.problems import Dichotomy
 from polytomy.model.decisions import ClassFrequencies
-from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.out_of_fold import (
     MOST_SCORES,
     FoldRule,

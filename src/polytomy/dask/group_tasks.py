@@ -1,100 +1,28 @@
-"""Blocks of training rows with their positions in the whole data, to be sent to workers."""
+"""Groups of dichotomies, each trained in one task by a worker that has only the rows they need."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import parallel_config
 from numpy.typing import NDArray
-from sklearn import config_context
+from sklearn import config_context, get_config
 
-from polytomy.calibration.folds import Folds
-from polytomy.inputs.numbers import class_weights
-from polytomy.inputs.rows import group_rows, merge_rows, take_rows
+from polytomy.dask.cluster import gather_as_completed, name_task, sending_data
+from polytomy.dask.row_blocks import RowBlock, join_blocks, take_scored, weight_rows
+from polytomy.inputs.rows import group_rows
 from polytomy.inputs.sparse import is_sparse
-from polytomy.learners.bank import Bank
 from polytomy.learners.options import FitArguments, TrainingListener, TrainingOptions
+from polytomy.learners.problems import Dichotomy
 from polytomy.learners.svm.machines import KernelMachine, VectorPool, pool_by_bytes
 from polytomy.learners.svm.matrix import UnsuitableError, check_suitable
 from polytomy.learners.trained import TrainedBinary
-from polytomy.model.dichotomies import Dichotomy
+from polytomy.learners.workload import Trained
 from polytomy.model.fitting import group_sides, train_dichotomies
-from polytomy.model.out_of_fold import score_samples
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RowBlock:
-    """Some rows of the training data, such as those of one class.
-
-    Attributes
-    ----------
-    X : array, sparse matrix or frame of shape (n_rows, n_features)
-    rows : array of shape (n_rows,), the indices of the rows in the whole data, ascending
-    class_indices : array of shape (n_rows,)
-    weight : array of shape (n_rows,), optional
-    fold_of : array of shape (n_rows,), optional
-        The fold that holds out each row; −1 for rows that are never held out.
-    is_scored : bool array of shape (n_rows,), optional
-        Whether every binary scores the row, for the final calibration.
-    fold_weight : array of shape (n_rows,), optional
-        Weights for calibration, in addition to those of training.
-    """
-
-    X: Any
-    rows: NDArray[np.int64]
-    class_indices: NDArray[np.intp]
-    weight: NDArray[np.float64] | None = None
-    fold_of: NDArray[np.int16] | None = None
-    is_scored: NDArray[np.bool_] | None = None
-    fold_weight: NDArray[np.float64] | None = None
-
-    def keep(self, mask: NDArray[np.bool_]) -> RowBlock:
-        """Return the rows where a mask is true."""
-        if mask.all():
-            return self
-        chosen = np.flatnonzero(mask)
-        columns: dict[str, Any] = {name: getattr(self, name) for name in _NAMES}
-        kept: dict[str, Any] = {
-            name: None if each is None else each[mask] for name, each in columns.items()
-        }
-        return replace(self, X=take_rows(self.X, chosen), rows=self.rows[mask], **kept)
-
-    def without_samples(self) -> RowBlock:
-        """Return everything but the samples."""
-        return replace(self, X=None)
-
-
-_NAMES = ("class_indices", "weight", "fold_of", "is_scored", "fold_weight")
-
-
-def join_blocks(blocks: Sequence[RowBlock]) -> RowBlock:
-    """Return the rows of several blocks in the order of the data, without duplicates.
-
-    A binary that is trained on them is the same as one trained on the whole data.
-    """
-    if len(blocks) == 1:
-        return blocks[0]
-    numbers = [block.rows for block in blocks]
-    rows, first = np.unique(np.concatenate(numbers), return_index=True)
-    columns: dict[str, Any] = {}
-    for name in _NAMES:
-        values = [getattr(block, name) for block in blocks]
-        is_there = all(each is not None for each in values)
-        columns[name] = np.concatenate(values)[first] if is_there else None
-    return RowBlock(merge_rows([block.X for block in blocks], numbers), rows, **columns)
-
-
-def take_scored(block: RowBlock) -> RowBlock:
-    """Return the rows of a block that every binary scores."""
-    assert block.is_scored is not None
-    return block.keep(block.is_scored)
-
-
-# -- Groups of dichotomies trained in one task, on a worker that has only the rows they need --
-
 
 # Small problems are grouped until they have this many samples, so that training them takes
 # longer than starting a task. Small support vector machines are trained particularly fast.
@@ -107,6 +35,28 @@ _LARGEST_MATRIX = 2**30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class TaskOptions:
+    """What all tasks of a fit have in common.
+
+    Attributes
+    ----------
+    class_labels : array of all labels
+    training : TrainingOptions, without arguments
+    n_folds : number of folds that all binaries share; None if there are none
+    is_only_part : bool, whether the only fold is a part that is held out permanently
+    class_weight : dict of labels and weights, optional
+    routes_metadata : bool, whether scikit-learn's metadata routing is on
+    """
+
+    class_labels: NDArray[Any]
+    training: TrainingOptions
+    n_folds: int | None = None
+    is_only_part: bool = False
+    class_weight: Mapping[Any, float] | None = None
+    routes_metadata: bool = field(default_factory=lambda: get_config()["enable_metadata_routing"])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class GroupTask:
     """Dichotomies that are trained together.
 
@@ -114,32 +64,12 @@ class GroupTask:
     ----------
     dichotomies : tuple of Dichotomy, untrained, with sides as class indices
     seeds : tuple, one seed for each of them
-    class_labels : array of all labels
-    options : TrainingOptions, without arguments
-    n_folds : number of folds that all binaries share; None if there are none
-    is_only_part : bool, whether the only fold is a part that is held out permanently
-    class_weight : dict of labels and weights, optional
-    routes_metadata : bool, whether scikit-learn's metadata routing is on
+    options : TaskOptions
     """
 
     dichotomies: tuple[Dichotomy, ...]
     seeds: tuple[int | None, ...]
-    class_labels: NDArray[Any]
-    options: TrainingOptions
-    n_folds: int | None = None
-    class_weight: Mapping[Any, float] | None = None
-    routes_metadata: bool = False
-    is_only_part: bool = False
-
-    @property
-    def classes(self) -> tuple[int, ...]:
-        """The indices of the classes that the dichotomies separate, ascending."""
-        return classes_of(self.dichotomies)
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the partitions."""
-        return [each.name for each in self.dichotomies]
+    options: TaskOptions
 
 
 class GroupResult(NamedTuple):
@@ -147,15 +77,74 @@ class GroupResult(NamedTuple):
 
     Attributes
     ----------
-    binaries : list of TrainedBinary
-    scores : float32 array of shape (n_scored, n_binaries)
-        Out-of-fold scores; None without folds, or if a fold could not be trained.
+    trained : list of Trained
     notes : sentences about how the binaries were trained
     """
 
-    binaries: list[TrainedBinary]
-    scores: NDArray[np.float32] | None
+    trained: list[Trained]
     notes: list[str]
+
+
+def train_groups(
+    client: Any,
+    dichotomies: Sequence[Dichotomy],
+    groups: Sequence[Sequence[int]],
+    seeds: Sequence[int | None],
+    options: TaskOptions,
+    blocks: Mapping[int, Any],
+    sample: Any,
+    listener: TrainingListener,
+) -> list[Trained]:
+    """Train groups of dichotomies on the workers of a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    dichotomies : dichotomies with sides as class indices; those with a trained model keep it
+    groups : as `divide_into_groups` returns them
+    seeds : one for each dichotomy
+    options : TaskOptions
+    blocks : future of the RowBlock of each class
+    sample : future of the rows that every binary scores, or None
+    listener : TrainingListener, called in this process
+    """
+    futures = []
+    with sending_data():
+        for group in groups:
+            members = tuple(dichotomies[i] for i in group)
+            classes = classes_of(members)
+            futures.append(
+                client.submit(
+                    train_group,
+                    GroupTask(members, tuple(seeds[i] for i in group), options),
+                    [blocks[k] for k in classes],
+                    None if len(classes) == len(blocks) else sample,
+                    key=name_task(f"train {members[0].name}"),
+                )
+            )
+    found = {
+        i: Trained(each.trained) for i, each in enumerate(dichotomies) if each.trained is not None
+    }
+    notes: dict[int, list[str]] = {}
+    for number, result in gather_as_completed(client, futures):
+        found |= zip(groups[number], result.trained, strict=True)
+        notes[number] = result.notes
+        for i in groups[number]:
+            listener.trained(dichotomies[i].name)
+    for note in dict.fromkeys(chain(*(notes[number] for number in sorted(notes)))):
+        listener.note(note)
+    shared = share_vectors([found[i].binary for i in range(len(dichotomies))])
+    return [found[i]._replace(binary=binary) for i, binary in enumerate(shared)]
+
+
+def join_sample(client: Any, blocks: Mapping[int, Any]) -> Any:
+    """Return the future of the rows of all blocks that every binary scores.
+
+    They are taken on the workers that have the blocks, so that no worker has to hold all blocks.
+    """
+    key = [name_task("take rows to score") for _ in blocks]
+    taken = client.map(take_scored, list(blocks.values()), key=key)
+    return client.submit(join_blocks, taken, key=name_task("rows to score"))
 
 
 def classes_of(dichotomies: Sequence[Dichotomy]) -> tuple[int, ...]:
@@ -164,7 +153,7 @@ def classes_of(dichotomies: Sequence[Dichotomy]) -> tuple[int, ...]:
 
 
 def divide_into_groups(
-    dichotomies: Sequence[Dichotomy], positions: Sequence[int], class_sizes: Sequence[int]
+    dichotomies: Sequence[Dichotomy], class_sizes: Sequence[int]
 ) -> list[list[int]]:
     """Return which dichotomies to train in the same task.
 
@@ -172,20 +161,20 @@ def divide_into_groups(
 
     Parameters
     ----------
-    dichotomies : dichotomies with sides as class indices
-    positions : which of them to train
+    dichotomies : dichotomies with sides as class indices; those with a trained model are left out
     class_sizes : number of rows of each class
 
     Returns
     -------
     list of groups of positions
     """
+    left = [i for i, each in enumerate(dichotomies) if each.trained is None]
     sizes = np.asarray(class_sizes)
     n_rows = int(sizes.sum())
     machines: dict[int, bool] = {}
     groups: list[list[int]] = []
     kind_of_last, load_of_last = "", 0
-    for unit in group_sides(dichotomies, positions):
+    for unit in group_sides(dichotomies, left):
         members = [dichotomies[i] for i in unit]
         n_samples = int(sizes[list(classes_of(members))].sum())
         estimator = members[0].estimator
@@ -214,14 +203,6 @@ def _is_machine(estimator: Any) -> bool:
     return True
 
 
-class _Notes(TrainingListener):
-    def __init__(self) -> None:
-        self.sentences: list[str] = []
-
-    def note(self, text: str) -> None:
-        self.sentences.append(text)
-
-
 def train_group(
     task: GroupTask, blocks: Sequence[RowBlock], sample: RowBlock | None = None
 ) -> GroupResult:
@@ -230,61 +211,41 @@ def train_group(
     Parameters
     ----------
     task : GroupTask
-    blocks : the rows of the task's classes
+    blocks : the rows of the classes that its dichotomies separate
     sample : RowBlock, optional
         Rows of all classes that every binary scores; rows that are also in `blocks` count once.
     """
+    options = task.options
     block = join_blocks([*blocks, *([] if sample is None else [sample])])
-    block = weight_rows(block, task.class_labels, task.class_weight)
+    block = weight_rows(block, options.class_labels, options.class_weight)
+    folds = None
+    if options.n_folds is not None:
+        folds = block.make_folds(options.n_folds, is_only_part=options.is_only_part)
     arguments = FitArguments(block.weight if len(block.rows) else None)
-    folds = None if task.n_folds is None else _folds_of(block, task.n_folds, task.is_only_part)
-    options = replace(task.options, arguments=arguments)
     notes = _Notes()
     # Workers are daemons, which cannot start processes.
-    with config_context(enable_metadata_routing=task.routes_metadata), parallel_config("threading"):
+    with (
+        config_context(enable_metadata_routing=options.routes_metadata),
+        parallel_config("threading"),
+    ):
         trained = train_dichotomies(
             task.dichotomies,
-            group_rows(block.class_indices, len(task.class_labels)),
+            group_rows(block.class_indices, len(options.class_labels)),
             block.X,
-            options,
+            replace(options.training, arguments=arguments),
             folds,
             task.seeds,
             notes,
         )
-    scores = None
-    if folds is not None and all(each.scores is not None for each in trained):
-        scores = score_samples(trained, block.X, folds)
-    return GroupResult([each.binary for each in trained], scores, notes.sentences)
+    return GroupResult(trained, notes.sentences)
 
 
-def weight_rows(
-    block: RowBlock, class_labels: NDArray[Any], class_weight: Mapping[Any, float] | None
-) -> RowBlock:
-    """Return rows with their weights times their class weights, without rows of weight zero.
+class _Notes(TrainingListener):
+    def __init__(self) -> None:
+        self.sentences: list[str] = []
 
-    Rows of weight zero are in no problem, and no binary scores them.
-    """
-    if block.weight is not None:
-        block = block.keep(block.weight > 0)
-    if class_weight is None or not len(block.rows):
-        return block
-    weight = class_weights(class_weight, class_labels, block.class_indices, block.weight)
-    assert weight is not None
-    return replace(block, weight=weight).keep(weight > 0)
-
-
-def _folds_of(block: RowBlock, n_folds: int, is_only_part: bool) -> Folds:
-    assert block.fold_of is not None
-    assert block.is_scored is not None
-    fold_of = block.fold_of.astype(np.intp)
-    is_trained_on = np.arange(n_folds)[:, np.newaxis] != fold_of
-    scored = np.flatnonzero(block.is_scored)
-    return Folds(fold_of, is_trained_on, scored, is_only_part, block.fold_weight)
-
-
-def score_given(binaries: Sequence[TrainedBinary], sample: RowBlock) -> NDArray[np.float32]:
-    """Return the scores of binaries trained elsewhere, for the rows that every binary scores."""
-    return Bank(binaries).scores(sample.X).astype(np.float32)
+    def note(self, text: str) -> None:
+        self.sentences.append(text)
 
 
 def share_vectors(binaries: Sequence[TrainedBinary]) -> list[TrainedBinary]:

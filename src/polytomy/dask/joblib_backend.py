@@ -14,16 +14,23 @@ from typing import Any
 import numpy as np
 from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
-from sklearn import get_config
 
 from polytomy.calibration.folds import Folds
-from polytomy.dask.group_tasks import GroupTask, RowBlock, divide_into_groups, share_vectors
+from polytomy.dask.cluster import explaining_faults, name_task, pass_on, sending_data
+from polytomy.dask.group_tasks import (
+    TaskOptions,
+    classes_of,
+    divide_into_groups,
+    join_sample,
+    train_groups,
+)
+from polytomy.dask.row_blocks import RowBlock
 from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.preparation import takes_pairwise_values
+from polytomy.learners.problems import Dichotomy
 from polytomy.learners.workload import Trained
-from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.fitting import train_dichotomies
 
 
@@ -43,62 +50,30 @@ def train_on_cluster(
 
     The parameters are those of `train_dichotomies`.
     """
-    left = [i for i, each in enumerate(dichotomies) if each.trained is None]
-    if (
-        not left
-        or any(takes_pairwise_values(dichotomies[i].estimator) for i in left)
-        or not _can_be_sent(options, folds)
-    ):
+    to_train = [each for each in dichotomies if each.trained is None]
+    is_pairwise = any(takes_pairwise_values(each.estimator) for each in to_train)
+    if not to_train or is_pairwise or not _can_be_sent(options, folds):
         return train_dichotomies(dichotomies, rows_of_class, X, options, folds, seeds, listener)
-    from polytomy.dask.cluster import (
-        explaining_faults,
-        join_sample,
-        name_task,
-        pass_on,
-        run_groups,
-        sending_data,
-    )
-
     backend, _ = get_active_backend()
     client = backend.client
-    n_folds = None if folds is None else folds.n_folds
-    sent = replace(options.without_rows(), n_jobs=1, cv=2)
-    sizes = [len(rows) for rows in rows_of_class]
-    groups = divide_into_groups(dichotomies, left, sizes)
-    tasks = [
-        GroupTask(
-            tuple(dichotomies[i] for i in group),
-            tuple(seeds[i] for i in group),
-            np.arange(len(rows_of_class)),
-            sent,
-            n_folds,
-            routes_metadata=get_config()["enable_metadata_routing"],
-            is_only_part=folds is not None and folds.is_only_part,
-        )
-        for group in groups
-    ]
+    groups = divide_into_groups(dichotomies, [len(rows) for rows in rows_of_class])
+    sent = TaskOptions(
+        np.arange(len(rows_of_class)),
+        replace(options.without_rows(), n_jobs=1, cv=2),
+        None if folds is None else folds.n_folds,
+        folds is not None and folds.is_only_part,
+    )
     with explaining_faults(client), backend.retrieval_context():
         with sending_data():
             blocks = {
                 k: client.submit(pass_on, block, key=name_task("rows of a class"))
                 for k, block in enumerate(_blocks_of(rows_of_class, X, options, folds))
             }
-            needs_sample = n_folds is not None and any(
-                len(task.classes) < len(blocks) for task in tasks
-            )
-            sample = None
-            if needs_sample:
-                sample = join_sample(client, blocks)
-        results = run_groups(client, tasks, blocks, sample, listener or TrainingListener())
-    binaries = [each.trained for each in dichotomies]
-    scores: list[NDArray[np.float32] | None] = [None] * len(dichotomies)
-    for group, result in zip(groups, results, strict=True):
-        for column, i in enumerate(group):
-            binaries[i] = result.binaries[column]
-            if result.scores is not None:
-                scores[i] = result.scores[:, column]
-    shared = share_vectors([each for each in binaries if each is not None])
-    return [Trained(*both) for both in zip(shared, scores, strict=True)]
+        has_all = [len(classes_of([dichotomies[i] for i in g])) == len(blocks) for g in groups]
+        sample = None if folds is None or all(has_all) else join_sample(client, blocks)
+        return train_groups(
+            client, dichotomies, groups, seeds, sent, blocks, sample, listener or TrainingListener()
+        )
 
 
 def _can_be_sent(options: TrainingOptions, folds: Folds | None) -> bool:

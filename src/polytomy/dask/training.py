@@ -9,30 +9,20 @@ from operator import getitem
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn import get_config
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import get_tags
 
 from dask import delayed
-from polytomy.dask.cluster import (
-    gather,
-    gather_as_completed,
-    join_sample,
-    name_task,
-    pass_on,
-    run_groups,
-    sending_data,
-)
+from polytomy.dask.cluster import gather, gather_as_completed, name_task, pass_on, sending_data
 from polytomy.dask.folds import FoldPlan, calibration_weights, find_frequencies, weights_by_class
 from polytomy.dask.group_tasks import (
-    GroupTask,
-    RowBlock,
+    TaskOptions,
     classes_of,
     divide_into_groups,
-    score_given,
-    share_vectors,
-    weight_rows,
+    join_sample,
+    train_groups,
 )
 from polytomy.dask.grouping import (
     GroupedPart,
@@ -40,19 +30,19 @@ from polytomy.dask.grouping import (
     Part,
     Sample,
     choose_rows,
-    cut_piece,
-    deal_folds,
     group_part,
-    join_class,
     join_samples,
     pick_rows,
     summarise_part,
 )
+from polytomy.dask.row_blocks import RowBlock, cut_piece, deal_folds, join_class, weight_rows
 from polytomy.errors import ClusterError
 from polytomy.inputs.rows import take_rows, unchangeable
 from polytomy.inputs.seeds import partition_seeds, seed_all
 from polytomy.inputs.sparse import is_sparse
+from polytomy.learners.bank import Bank
 from polytomy.learners.options import TrainingListener, TrainingOptions
+from polytomy.learners.problems import Dichotomy
 from polytomy.learners.svm.matrix import (
     UnsuitableError,
     as_numbers,
@@ -61,7 +51,6 @@ from polytomy.learners.svm.matrix import (
     size_in_words,
 )
 from polytomy.learners.trained import TrainedBinary
-from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.fitting import TrainedBinaries, warn_of_shortcomings
 from polytomy.model.preprocessing import check_shareable, cut_pipelines, find_lead
 
@@ -154,41 +143,28 @@ def train_binaries(
         steps = lead.estimator.steps[:-1]
         preprocessing = fit_transformers(client, steps, data.parts, make_sample(), seed)
         trainable = cut_pipelines(dichotomies)
-    left = [i for i, each in enumerate(trainable) if each.trained is None]
-    groups = divide_into_groups(trainable, left, layout.class_sizes)
+    groups = divide_into_groups(trainable, layout.class_sizes)
     check_memory(client, [[trainable[i] for i in group] for group in groups], layout)
     blocks = _join_classes(data, folds, preprocessing)
     trainable = _fix_gamma(client, trainable, blocks)
-    sent = replace(options, n_jobs=1 if options.n_jobs is None else options.n_jobs)
-    tasks = [
-        GroupTask(
-            tuple(trainable[i] for i in group),
-            tuple(seeds[i] for i in group),
-            layout.classes,
-            sent,
-            None if folds is None else folds.n_folds,
-            by_class,
-            get_config()["enable_metadata_routing"],
-            folds is not None and folds.is_only_part,
-        )
-        for group in groups
-    ]
+    sent = TaskOptions(
+        layout.classes,
+        replace(options, n_jobs=1 if options.n_jobs is None else options.n_jobs),
+        None if folds is None else folds.n_folds,
+        folds is not None and folds.is_only_part,
+        by_class,
+    )
     sample = None if folds is None else join_sample(client, blocks)
-    results = run_groups(client, tasks, blocks, sample, listener)
-    binaries: list[TrainedBinary | None] = [each.trained for each in dichotomies]
-    scores: list[Any] = [None] * len(dichotomies)
-    for group, result in zip(groups, results, strict=True):
-        for column, i in enumerate(group):
-            binaries[i] = result.binaries[column]
-            scores[i] = None if result.scores is None else result.scores[:, column]
-    trained = share_vectors([each for each in binaries if each is not None])
+    found = train_groups(client, trainable, groups, seeds, sent, blocks, sample, listener)
+    trained = [each.binary for each in found]
     warn_of_shortcomings(trained)
     out_of_fold = None
     if folds is not None:
         weighted = client.submit(weight_rows, sample, layout.classes, by_class, pure=False)
+        scores = [each.scores for each in found]
         given = [i for i, each in enumerate(dichotomies) if each.trained is not None]
         if given:
-            task = client.submit(score_given, [trained[i] for i in given], weighted, pure=False)
+            task = client.submit(_score_given, [trained[i] for i in given], weighted, pure=False)
             (columns,) = gather(client, [task])
             for i, column in zip(given, columns.T, strict=True):
                 scores[i] = column
@@ -197,6 +173,11 @@ def train_binaries(
         out_of_fold = folds.collect(rows, weights, scores, options.keep_out_of_fold)
     frequencies = find_frequencies(layout, by_class, balances_sides=options.balances_sides)
     return TrainedBinaries(trained, out_of_fold, preprocessing, frequencies=frequencies)
+
+
+def _score_given(binaries: Sequence[TrainedBinary], sample: RowBlock) -> NDArray[np.float32]:
+    """Return the scores of binaries trained elsewhere, for the rows that every binary scores."""
+    return Bank(binaries).scores(sample.X).astype(np.float32)
 
 
 def _join_classes(data: GroupedData, folds: FoldPlan | None, preprocessing: Any) -> dict[int, Any]:

@@ -15,8 +15,6 @@ from polytomy.datasets.tables import (
     RawBlock,
     ReadOptions,
     Table,
-    check_expected,
-    number_rows,
     to_dense,
 )
 from polytomy.errors import ArgumentError, DataError
@@ -47,12 +45,12 @@ class AgfTable(Table):
             head = file.read(4)
         self.n_features = int.from_bytes(head, "little", signed=True) if len(head) == 4 else 0
         if self.n_features < 1:
-            raise DataError(f"{vectors}: the file does not start with the number of features")
+            raise self.error("the file does not start with the number of features")
         self.n_rows, rest = divmod(size - 4, 4 * self.n_features)
         if rest or not self.n_rows:
-            raise DataError(
-                f"{vectors}: {size - 4} bytes of data are not a whole number of rows of "
-                f"{self.n_features} float32 features"
+            raise self.error(
+                f"{size - 4} bytes of data are not a whole number of rows of {self.n_features} "
+                "float32 features"
             )
         self.bytes_per_row = 8 * self.n_features
         self._vectors = np.memmap(vectors, "<f4", "r", 4, (self.n_rows, self.n_features))
@@ -71,7 +69,7 @@ class AgfTable(Table):
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
         firsts = range(0, self.n_rows, n_rows)
         matrices = (self._vectors[first : first + n_rows].astype(np.float64) for first in firsts)
-        return number_rows(self, matrices, self._classes, self._label_source)
+        return self.number_rows(matrices, self._classes, self._label_source)
 
 
 class AgfFormat(Format):
@@ -87,7 +85,7 @@ class AgfFormat(Format):
 
     def open(self, source: str | os.PathLike[str], options: ReadOptions) -> Table:
         """Return a pair of files as a table."""
-        return check_expected(AgfTable(source, options), options)
+        return AgfTable(source, options).check_features()
 
     def write(self, path: Path, data: Data, target: str) -> None:
         """Write the vectors in single precision, and the classes if there are labels."""

@@ -11,7 +11,6 @@ import csv
 import io
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
@@ -38,7 +37,6 @@ from polytomy.datasets.tables import (
     RawBlock,
     ReadOptions,
     Table,
-    check_expected,
     list_columns,
     shorten_numbers,
     to_dense,
@@ -66,12 +64,12 @@ class Dialect(NamedTuple):
     ----------
     delimiter : separator of the fields; a space stands for any whitespace, without quotes
     comment : start of a comment line
-    skip : number of lines before the samples
+    skip_first : whether the first line is not a sample
     """
 
     delimiter: str
     comment: bytes | None = None
-    skip: int = 0
+    skip_first: bool = False
 
     @property
     def is_spaced(self) -> bool:
@@ -139,7 +137,7 @@ class DelimitedTable(Table):
         n_threads = 0 if isinstance(self._path, Stream) else min(_MOST_THREADS, cpu_count())
         dialect = self._dialect
         texts = text_blocks(
-            self._path, n_rows, comment=dialect.comment, skip=dialect.skip, is_last=True
+            self._path, n_rows, comment=dialect.comment, skip_first=dialect.skip_first, is_last=True
         )
         for block, parsed in read_ahead(self._parse, texts, n_threads):
             converted = None if parsed is None else self._number_texts(parsed, block.numbers)
@@ -230,10 +228,10 @@ class DelimitedTable(Table):
             fields = split_line(text, self._dialect, self.source, number)
             if self._dialect.ends_inside_quotes(text):
                 what = "a quoted field does not end on this line. Put each sample on one line."
-                raise error_at(self.source, what, line=number)
+                raise self.error(what, line=number)
             if len(fields) != columns.n_columns:
                 what = f"expected {columns.n_columns} fields; found {len(fields)}"
-                raise error_at(self.source, what, line=number)
+                raise self.error(what, line=number)
             for column in sorted(number_of):
                 try:
                     values[row, column] = number_of[column](fields[column])
@@ -252,7 +250,8 @@ class DelimitedTable(Table):
         """Return the error for a bad field, with advice if the columns may be wrong."""
         message: list[str | Argument] = [reason]
         # Given features come from a trained model, which determines how text columns are read.
-        is_free = self._options.features is None and column not in self._text_numbers
+        is_free = self._options.features is None and not self._dialect.is_spaced
+        is_free = is_free and column not in self._text_numbers
         if is_free and is_text(text):
             message += [". Use ", Argument("categories", "one-hot"), " for text columns, or set "]
             message += [Argument("target"), " to the label column"]
@@ -260,7 +259,7 @@ class DelimitedTable(Table):
             message += [". Use ", Argument("header", True), " if this line names the columns"]
         if len(message) > 1:
             message.append(".")
-        return error_at(self.source, *message, line=line, column=column, names=self._columns.names)
+        return self.error(*message, line=line, column=column, names=self._columns.names)
 
 
 def decode_line(line: bytes, source: str, number: int) -> str:
@@ -334,7 +333,7 @@ class _DelimitedFormat(Format):
         return DelimitedTable(
             source,
             options,
-            dialect._replace(skip=int(has_header)),
+            dialect._replace(skip_first=has_header),
             columns,
             _open_categories(name, columns, options.categories, sample),
             doubtful_line=first_line if options.header is None else None,
@@ -460,9 +459,8 @@ class LvqFormat(Format):
         columns = Columns(
             n_fields, None, tuple(range(n_features)), n_features if has_labels else None
         )
-        dialect = Dialect(" ", comment=b"#", skip=1)
-        known = replace(options, features=n_features)
-        return check_expected(DelimitedTable(source, known, dialect, columns, {}), options)
+        dialect = Dialect(" ", comment=b"#", skip_first=True)
+        return DelimitedTable(source, options, dialect, columns, {}).check_features()
 
     def write_to(self, stream: Any, data: Data, target: str) -> None:
         """Write the number of features, then samples in rows with the label last."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import math
 import os
 import zipfile
 import zlib
@@ -22,8 +21,7 @@ from polytomy.datasets.tables import (
     RawBlock,
     ReadOptions,
     Table,
-    check_expected,
-    number_rows,
+    check_size,
 )
 from polytomy.errors import Argument, DataError, PythonOnly
 from polytomy.files import read_array, read_array_header
@@ -31,7 +29,7 @@ from polytomy.inputs.sparse import MOST_ROWS_OR_COLUMNS, check_csr_parts
 
 __all__ = ["NpzFormat"]
 
-_SPARSE_PARTS = ("data", "indices", "indptr", "shape")
+_SPARSE_PARTS = {"data", "indices", "indptr", "shape"}
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 
 
@@ -51,115 +49,106 @@ class NpzTable(Table):
 
     def __init__(self, source: str | os.PathLike[str], options: ReadOptions) -> None:
         super().__init__(source, options)
-        self._most_columns = max(LARGEST_INDEX, options.n_features or 0)
-        has_labels = options.target is not None
+        self._X: Any = None
         with _open_archive(source) as archive:
             names = {info.filename.removesuffix(".npy") for info in archive.infolist()}
-            self._is_sparse = "X" not in names and set(_SPARSE_PARTS) <= names
-            if "X" not in names and not self._is_sparse:
+            if "X" in names:
+                with archive.open("X.npy") as member:
+                    header = read_array_header(cast(BinaryIO, member))
+                self._check_numeric(header.dtype)
+                self.n_rows, self.n_features = self._check_shape(header.shape)
+                self.bytes_per_row = 8 * self.n_features
+                if header.is_fortran:
+                    self._X = self._read(archive, "X")
+            elif names >= _SPARSE_PARTS:
+                self._X = self._read_sparse(archive, has_format="format" in names)
+                self.n_rows, self.n_features = self._X.shape
+                self.bytes_per_row = 12 * self._X.nnz // self.n_rows + 8
+            else:
                 shown = ", ".join(sorted(names)[:20])
-                raise DataError(f"{self.source}: the file has no array X; it has {shown}")
-            if self._is_sparse and "format" in names:
-                self._check_format(archive)
-            self._labels = self._read(archive, "y") if has_labels and "y" in names else None
-            if has_labels and self._labels is None:
-                raise DataError(
-                    f"{self.source}: the file has no array y with the labels.",
-                    PythonOnly(" Use target=None to read it without labels."),
-                )
-            self.n_rows, self.n_features = self._shape(archive)
-            for count, what in ((self.n_rows, "rows"), (self.n_features, "columns")):
-                if count < 1:
-                    raise DataError(f"{self.source}: X has no {what}")
+                raise self.error(f"the file has no array X; it has {shown}")
             if "feature_names" in names:
-                self.feature_names = self._names(archive)
-            self.bytes_per_row = 8 * self.n_features
-            if self._is_sparse:
-                with archive.open("data.npy") as member:
-                    n_values = math.prod(read_array_header(cast(BinaryIO, member)).shape)
-                self.bytes_per_row = 12 * n_values // self.n_rows + 8
-        if self._labels is not None and self._labels.shape != (self.n_rows,):
-            raise DataError(
-                f"{self.source}: X has {self.n_rows} rows, but y has shape {self._labels.shape}"
-            )
+                self.feature_names = self._read_names(archive)
+            self._labels = None if options.target is None else self._read_labels(archive, names)
 
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
         with _open_archive(self.source) as archive:
-            yield from number_rows(self, self._matrices(archive, n_rows), self._labels)
+            yield from self.number_rows(self._matrices(archive, n_rows), self._labels)
 
     def _matrices(self, archive: zipfile.ZipFile, n_rows: int) -> Iterator[Any]:
-        if self._is_sparse:
-            yield from _slices(self._sparse(archive), n_rows)
+        firsts = range(0, self.n_rows, n_rows)
+        if self._X is not None:
+            for first in firsts:
+                yield self._X[first : first + n_rows].astype(np.float64)
             return
         with archive.open("X.npy") as member:
-            header = read_array_header(cast(BinaryIO, member))
-            if not header.is_fortran:
-                row_bytes = header.dtype.itemsize * self.n_features
-                for first in range(0, self.n_rows, n_rows):
-                    size = row_bytes * min(n_rows, self.n_rows - first)
-                    content = member.read(size)
-                    if len(content) < size:
-                        raise DataError(f"{self.source}: X is truncated")
-                    part = np.frombuffer(content, header.dtype).reshape(-1, self.n_features)
-                    yield part.astype(np.float64)
-                return
-        for part in _slices(self._read(archive, "X"), n_rows):
-            yield part.astype(np.float64)
+            dtype = read_array_header(cast(BinaryIO, member)).dtype
+            for first in firsts:
+                size = dtype.itemsize * self.n_features * min(n_rows, self.n_rows - first)
+                content = member.read(size)
+                if len(content) < size:
+                    raise self.error("X is truncated")
+                yield np.frombuffer(content, dtype).reshape(-1, self.n_features).astype(np.float64)
 
-    def _sparse(self, archive: zipfile.ZipFile) -> Any:
-        data, indices, indptr = (self._read(archive, part) for part in _SPARSE_PARTS[:3])
-        if data.dtype.kind not in "biuf":
-            raise DataError(f"{self.source}: X has type {data.dtype}; it must be numeric")
-        shape = (self.n_rows, self.n_features)
-        try:
-            return check_csr_parts(data.astype(np.float64), indices, indptr, shape)
-        except ValueError as error:
-            raise DataError(f"{self.source}: X is not a valid CSR matrix: {error}") from error
-
-    def _check_format(self, archive: zipfile.ZipFile) -> None:
-        """Reject other formats of `scipy.sparse.save_npz`, whose parts may look like CSR."""
-        with archive.open("format.npy") as member:
-            read_array_header(cast(BinaryIO, member))
-            name = member.read(64).replace(b"\0", b"").decode("ascii", "replace")
-        if name != "csr":
+    def _read_sparse(self, archive: zipfile.ZipFile, *, has_format: bool) -> Any:
+        # Other formats of `scipy.sparse.save_npz` have parts that may look like CSR.
+        name = self._read(archive, "format").item() if has_format else b"csr"
+        if name != b"csr":
+            kind = name.decode()
+            what = f"X is stored in the sparse format {kind!r}; only 'csr' is read. Save X.tocsr()."
+            raise self.error(what)
+        values = self._read(archive, "shape")
+        if values.dtype.kind not in "iu" or values.ndim != 1:
             raise DataError(
-                f"{self.source}: X is stored in the sparse format {name!r}; only 'csr' is read. "
-                "Save X.tocsr()."
+                f"{self.source}, array shape: {values.tolist()} is not a shape; it must be two "
+                "integers"
             )
-
-    def _shape(self, archive: zipfile.ZipFile) -> tuple[int, int]:
-        if self._is_sparse:
-            values = self._read(archive, "shape")
-            if values.dtype.kind not in "iu" or values.ndim != 1:
-                raise DataError(
-                    f"{self.source}, array shape: {values.tolist()} is not a shape; it must be "
-                    "two integers"
-                )
-            shape = tuple(values.tolist())
-        else:
-            with archive.open("X.npy") as member:
-                header = read_array_header(cast(BinaryIO, member))
-            if header.dtype.kind not in "biuf":
-                raise DataError(f"{self.source}: X has type {header.dtype}; it must be numeric")
-            shape = header.shape
-        if len(shape) != 2:
-            raise DataError(f"{self.source}: X has shape {shape}; it must have two dimensions")
-        if self._is_sparse and max(shape) > MOST_ROWS_OR_COLUMNS:
-            raise DataError(
-                f"{self.source}: X has shape {shape}; at most {MOST_ROWS_OR_COLUMNS} rows and "
+        shape = self._check_shape(tuple(values.tolist()))
+        if max(shape) > MOST_ROWS_OR_COLUMNS:
+            raise self.error(
+                f"X has shape {shape}; at most {MOST_ROWS_OR_COLUMNS} rows and "
                 "columns are supported"
             )
-        if self._is_sparse and shape[1] > self._most_columns:
-            raise DataError(
-                f"{self.source}: X has {shape[1]} columns, more than {self._most_columns}. If "
-                "that is correct, set the number of features: ",
+        most_columns = max(LARGEST_INDEX, self._options.n_features or 0)
+        if shape[1] > most_columns:
+            raise self.error(
+                f"X has {shape[1]} columns, more than {most_columns}. If that is "
+                "correct, set the number of features: ",
                 Argument("features", shape[1]),
                 ".",
             )
-        return int(shape[0]), int(shape[1])
+        data, indices, indptr = (self._read(archive, n) for n in ("data", "indices", "indptr"))
+        self._check_numeric(data.dtype)
+        try:
+            return check_csr_parts(data.astype(np.float64), indices, indptr, shape)
+        except ValueError as error:
+            raise self.error(f"X is not a valid CSR matrix: {error}") from error
 
-    def _names(self, archive: zipfile.ZipFile) -> tuple[str, ...]:
+    def _check_numeric(self, dtype: np.dtype[Any]) -> None:
+        if dtype.kind not in "biuf":
+            raise self.error(f"X has type {dtype}; it must be numeric")
+
+    def _check_shape(self, shape: tuple[int, ...]) -> tuple[int, int]:
+        if len(shape) != 2:
+            raise self.error(f"X has shape {shape}; it must have two dimensions")
+        for count, what in zip(shape, ("rows", "columns"), strict=True):
+            if count < 1:
+                raise self.error(f"X has no {what}")
+        return shape
+
+    def _read_labels(self, archive: zipfile.ZipFile, names: set[str]) -> NDArray[Any]:
+        if "y" not in names:
+            raise self.error(
+                "the file has no array y with the labels.",
+                PythonOnly(" Use target=None to read it without labels."),
+            )
+        labels = self._read(archive, "y")
+        if labels.shape != (self.n_rows,):
+            raise self.error(f"X has {self.n_rows} rows, but y has shape {labels.shape}")
+        return labels
+
+    def _read_names(self, archive: zipfile.ZipFile) -> tuple[str, ...]:
         names = self._read(archive, "feature_names")
         if names.dtype.kind != "U" or names.shape != (self.n_features,):
             raise DataError(
@@ -170,6 +159,7 @@ class NpzTable(Table):
 
     def _read(self, archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
         info = archive.getinfo(f"{name}.npy")
+        check_size(self.source, info.file_size)
         with archive.open(info) as member:
             try:
                 return read_array(cast(BinaryIO, member), info.file_size)
@@ -197,11 +187,6 @@ def _open_archive(path: str | os.PathLike[str]) -> Iterator[zipfile.ZipFile]:
             raise DataError(f"{source}: the npz file is damaged: {error}") from error
 
 
-def _slices(X: Any, n_rows: int) -> Iterator[Any]:
-    for first in range(0, X.shape[0], n_rows):
-        yield X[first : first + n_rows]
-
-
 class NpzFormat(Format):
     """NumPy's archives of arrays."""
 
@@ -210,7 +195,7 @@ class NpzFormat(Format):
 
     def open(self, source: str | os.PathLike[str], options: ReadOptions) -> Table:
         """Return a file as a table."""
-        return check_expected(NpzTable(source, options), options)
+        return NpzTable(source, options).check_features()
 
     def write_to(self, stream: Any, data: Data, target: str) -> None:
         """Write X (or the parts of its CSR form), y and the names of the features."""

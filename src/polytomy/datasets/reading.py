@@ -22,9 +22,9 @@ from polytomy.datasets.tables import (
     ReadOptions,
     Table,
     ZeroBased,
+    check_size,
 )
-from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
-from polytomy.inputs.rows import machine_memory
+from polytomy.errors import Argument, ArgumentError, DataError
 from polytomy.inputs.sparse import check_sparse, is_sparse
 
 __all__ = [
@@ -33,7 +33,6 @@ __all__ = [
     "open_table",
     "read_data",
     "read_table",
-    "scan_data",
     "scan_table",
     "write_data",
 ]
@@ -41,8 +40,6 @@ __all__ = [
 # Approximate size of the features of a block.
 _BLOCK_BYTES = 2**25
 _MOST_ROWS = 2**16
-#: The samples of a file may take one half of the machine's memory: training needs the rest.
-SHARE_OF_MEMORY = 2
 
 
 def read_data(
@@ -197,21 +194,6 @@ def _block_rows(table: Table, n_rows: int | None = None) -> int:
     return max(1, min(_MOST_ROWS, _BLOCK_BYTES // max(1, table.bytes_per_row)))
 
 
-def check_size(source: str, n_bytes: int) -> None:
-    """Raise DataError if samples of this size are too large for the machine.
-
-    A small file can hold a very large table, by its declared shape or by compression.
-    """
-    limit = machine_memory() // SHARE_OF_MEMORY
-    if n_bytes > limit:
-        raise DataError(
-            f"{source}: the samples take more than {limit / 2**30:.1f} GB, half of the machine's "
-            "memory. Use fewer rows or columns",
-            PythonOnly(", or read it block by block with open_blocks"),
-            ". On the command line, train --stream reads it block by block.",
-        )
-
-
 def join_blocks(source: str, blocks: Iterable[RawBlock], n_rows: int | None) -> RawBlock:
     """Return all blocks of a table as one, with little memory beyond that of the result.
 
@@ -296,37 +278,18 @@ class Scan:
         return int(self.counts.sum())
 
 
-def scan_data(
-    path: Source,
-    *,
-    format: str | None = None,
-    target: Target = -1,
-    header: bool | None = None,
-    features: int | None = None,
-    one_hot: bool = False,
-    classes: ArrayLike | None = None,
-    zero_based: ZeroBased = "auto",
-    visit: Callable[[Any], object] | None = None,
-) -> Scan:
-    """Return what a pass over a file finds, in bounded memory.
-
-    Parameters
-    ----------
-    path, format, target, header, features, classes, zero_based : see `read_data`
-    one_hot : bool, default=False
-        Whether text columns will be one-hot encoded.
-    visit : function of the features of a block, optional
-        Called with each block; text columns have the numbers of their values.
-    """
-    categories = "one-hot" if one_hot else "refuse"
-    options = ReadOptions(target, header, features, categories, classes, zero_based=zero_based)
-    return scan_table(open_table(path, format, options), visit)
-
-
 def scan_table(
     table: Table, visit: Callable[[Any], object] | None = None, *, are_all: bool = True
 ) -> Scan:
-    """Return what a pass over a table finds; labels stay text unless `are_all` are in it."""
+    """Return what a pass over a table finds, in bounded memory.
+
+    Parameters
+    ----------
+    table : Table with labels
+    visit : function of the features of a block, optional
+        Called with each block; text columns have the numbers of their values.
+    are_all : whether all labels are in this table; if not, they stay text
+    """
     counts = np.zeros(0, dtype=np.int64)
     for block in table.blocks(_block_rows(table)):
         assert block.labels is not None, "labels were requested"

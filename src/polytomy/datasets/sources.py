@@ -35,6 +35,8 @@ _HIDDEN = (".", "_")
 _GZIP = b"\x1f\x8b"
 # Text is read in pieces of about this size, which stay in the processor's cache while parsed.
 _CHUNK = 3 * 2**19
+# The first lines of a file are found in less.
+_FEW_BYTES = 2**16
 #: Limit on the length of a line, in bytes, beyond that of a chunk.
 LONGEST_LINE = 2**26
 
@@ -145,8 +147,9 @@ def text_blocks(
     n_lines: int,
     *,
     comment: bytes | None = None,
-    skip: int = 0,
+    skip_first: bool = False,
     is_last: bool = False,
+    n_bytes: int | None = None,
 ) -> Iterator[TextBlock]:
     """Yield the lines of a file in blocks of bounded memory, without blank lines and comments.
 
@@ -157,26 +160,28 @@ def text_blocks(
     path : file or stream, gzipped or not
     n_lines : maximum number of lines in a block
     comment : start of a comment line
-    skip : number of lines to skip, not counting blank lines and comments
+    skip_first : whether to skip the first line that is neither blank nor a comment
     is_last : whether a stream is read for the last time
+    n_bytes : approximate size of the text of a block, by default 1.5 MB
     """
-    for block in _chunks(path, comment, is_last):
-        if len(block.numbers) <= n_lines and not skip:
-            if len(block.numbers):
-                yield block
+    for block in _chunks(path, comment, is_last, n_bytes or _CHUNK):
+        if skip_first and len(block.numbers):
+            block = TextBlock(block.text.partition(b"\n")[2], block.numbers[1:])
+            skip_first = False
+        if 0 < len(block.numbers) <= n_lines:
+            yield block
             continue
-        lines, n_left = block.lines, len(block.numbers)
-        for first in range(min(skip, n_left), n_left, n_lines):
+        lines = block.lines
+        for first in range(0, len(block.numbers), n_lines):
             part = slice(first, first + n_lines)
             yield TextBlock(b"\n".join(lines[part]), block.numbers[part])
-        skip -= min(skip, n_left)
 
 
 def first_lines(path: Source, n_lines: int, *, comment: bytes | None = None) -> TextBlock:
     """Return the first lines of a file, at most `n_lines`, without blank lines and comments."""
     lines: list[bytes] = []
     numbers: list[int] = []
-    for block in text_blocks(path, n_lines, comment=comment):
+    for block in text_blocks(path, n_lines, comment=comment, n_bytes=min(_FEW_BYTES, _CHUNK)):
         lines += block.lines
         numbers += block.numbers.tolist()
         if len(lines) >= n_lines:
@@ -184,11 +189,13 @@ def first_lines(path: Source, n_lines: int, *, comment: bytes | None = None) -> 
     return TextBlock(b"\n".join(lines[:n_lines]), np.array(numbers[:n_lines], dtype=np.int64))
 
 
-def _chunks(path: Source, comment: bytes | None, is_last: bool) -> Iterator[TextBlock]:
+def _chunks(
+    path: Source, comment: bytes | None, is_last: bool, n_bytes: int
+) -> Iterator[TextBlock]:
     """Yield all lines but blank lines and comments, one chunk of the file at a time."""
     first = 1
     with _open_unzipped(path, is_last) as file:
-        while text := file.read(_CHUNK):
+        while text := file.read(n_bytes):
             rest = file.readline(LONGEST_LINE + 1)
             if len(rest) > LONGEST_LINE:
                 what = f"the line is longer than the limit of {LONGEST_LINE:,} bytes"

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from polytomy.datasets.fields import error_at, number_labels, why_not_a_number
+from polytomy.datasets.fields import number_labels, why_not_a_number
 from polytomy.datasets.sources import Source, Stream, TextBlock, first_lines, text_blocks
 from polytomy.datasets.tables import (
     Data,
@@ -53,7 +53,7 @@ class _PairTable(Table):
         self._largest = max(LARGEST_INDEX, options.n_features or 0)
         self._sample = first_lines(source, _SAMPLE_ROWS, comment=b"#")
         if not len(self._sample.numbers):
-            raise DataError(f"{self.source}: the file is empty")
+            raise self.error("the file is empty")
 
     def _lines(self, n_rows: int, *, is_last: bool = False) -> Iterator[TextBlock]:
         return text_blocks(self._path, n_rows, comment=b"#", is_last=is_last)
@@ -85,10 +85,10 @@ class _PairTable(Table):
             reason = why_not_a_number(label)
             message = [f"label: {reason}"] if reason else self._explain_pairs(pairs)
             if message:
-                return error_at(self.source, *message, line=number)
+                return self.error(*message, line=number)
         reason = "" if error is None else f": {error}"
         first, last = block.numbers[0], block.numbers[-1]
-        return DataError(f"{self.source}: lines {first} to {last} are not svmlight data{reason}")
+        return self.error(f"lines {first} to {last} are not svmlight data{reason}")
 
     def _explain_pairs(self, pairs: list[str]) -> list[str | Argument]:
         """Return the message for bad pairs; empty if nothing is wrong."""
@@ -102,6 +102,9 @@ class SvmlightTable(_PairTable):
     features is given, only the first lines do, so that memory is bounded; an index 0 after them is
     an error.
     """
+
+    # Largest number of features in a sample, once it is known.
+    _widest: int | None = None
 
     def __init__(self, source: Source, options: ReadOptions) -> None:
         super().__init__(source, options)
@@ -118,6 +121,8 @@ class SvmlightTable(_PairTable):
                 self._check_not_kernel(X)
             self.is_zero_based = has_zero
         self.n_features = options.n_features or max(1, width - (not self.is_zero_based))
+        if not options.extra_features:
+            self._widest = self.n_features
 
     def _scan(self) -> tuple[int, bool]:
         """Return one more than the largest index of the file, and whether it has an index 0."""
@@ -142,8 +147,7 @@ class SvmlightTable(_PairTable):
         """Raise DataError if rows may be those of a kernel: ``0:1 1:value``, ``0:2 1:value``."""
         numbers = np.arange(X.shape[0]) + 1.0
         if len(numbers) > 1 and np.array_equal(X[:, [0]].toarray()[:, 0], numbers):
-            raise error_at(
-                self.source,
+            raise self.error(
                 "these may be rows of kernel values, or features numbered from 0. Use ",
                 Argument("format", "kernel"),
                 " or ",
@@ -157,31 +161,13 @@ class SvmlightTable(_PairTable):
         n_features, first = self.n_features, 0 if self.is_zero_based else 1
         for block in self._lines(n_rows, is_last=True):
             X, y = self._parse(block)
-            if first and _has_zero(X):
-                raise self._explain(block)
             width = X.shape[1] - first
-            if width > n_features and not self._options.extra_features:
-                raise self._too_wide(block)
+            is_too_wide = width > n_features and not self._options.extra_features
+            if is_too_wide or (first and _has_zero(X)):
+                raise self._explain(block)
             shape = (X.shape[0], max(n_features, width))
             parts = X.data, X.indices - first, X.indptr
             yield self._make_block(csr_array(parts, shape), y, block)
-
-    def _too_wide(self, block: TextBlock) -> DataError:
-        first = 0 if self.is_zero_based else 1
-        for line, number in zip(block.lines, block.numbers.tolist(), strict=True):
-            largest = max((int(i) for i in re.findall(rb"\s(\d+):", line)), default=0)
-            n_needed = largest + 1 - first
-            if n_needed > self.n_features:
-                from_zero = "" if first else ", numbered from 0"
-                return error_at(
-                    self.source,
-                    f"feature index {largest} is larger than the number of features, "
-                    f"{self.n_features}{from_zero}. Read the training data with ",
-                    Argument("features", n_needed),
-                    " or more.",
-                    line=number,
-                )
-        raise AssertionError("a block that is too wide has a line that is too wide")
 
     def _explain_pairs(self, pairs: list[str]) -> list[str | Argument]:
         previous = -1
@@ -207,6 +193,15 @@ class SvmlightTable(_PairTable):
                     f"feature index {index} is larger than {self._largest}. If it is correct, set "
                     "the number of features: ",
                     Argument("features", int(index)),
+                    " or more.",
+                ]
+            n_needed = int(index) + bool(self.is_zero_based)
+            if self._widest is not None and n_needed > self._widest:
+                from_zero = ", numbered from 0" if self.is_zero_based else ""
+                return [
+                    f"feature index {index} is larger than the number of features, {self._widest}"
+                    f"{from_zero}. Read the training data with ",
+                    Argument("features", n_needed),
                     " or more.",
                 ]
             if int(index) <= previous:

@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.datasets.columns import Features, Target
 from polytomy.datasets.fields import CategoryIndex, LabelIndex, error_at, number_labels
 from polytomy.datasets.sources import Source
-from polytomy.errors import Argument, ArgumentError, DataError
+from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
 from polytomy.files import open_atomically
+from polytomy.inputs.rows import machine_memory
 
 __all__ = [
     "Categories",
@@ -28,12 +29,11 @@ __all__ = [
     "ReadOptions",
     "Table",
     "ZeroBased",
-    "check_expected",
     "check_finite",
+    "check_size",
     "encode_one_hot",
     "expand_names",
     "list_columns",
-    "number_rows",
     "shorten_numbers",
     "to_dense",
 ]
@@ -42,6 +42,9 @@ __all__ = [
 Categories = str | Sequence[str] | Mapping[str, Sequence[str]]
 ZeroBased = bool | Literal["auto"]
 """Whether indices start at zero; "auto" if an index 0 occurs."""
+
+#: The samples of a file may take one half of the machine's memory: training needs the rest.
+SHARE_OF_MEMORY = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,9 +171,46 @@ class Table(ABC):
         self._path = source
         self._options = options
 
+    def error(self, *message: str | Argument, **place: Any) -> DataError:
+        """Return an error that names the file; see `error_at` for its place."""
+        return error_at(self.source, *message, **place)
+
     @abstractmethod
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
+
+    def number_rows(
+        self, matrices: Iterable[Any], labels: NDArray[Any] | None, label_source: str | None = None
+    ) -> Iterator[RawBlock]:
+        """Yield matrices of consecutive rows as blocks; DataError gives the row of a bad value.
+
+        Parameters
+        ----------
+        matrices : arrays or CSR arrays of consecutive rows
+        labels : labels of all rows; None if they are not read
+        label_source : name of the file of the labels, if it is another one
+        """
+        first = 0
+        for X in matrices:
+            last = first + X.shape[0]
+            rows = np.arange(first + 1, last + 1, dtype=np.int64)
+            check_finite(X, rows, self.source, self.feature_names)
+            numbers = None
+            if labels is not None:
+                source = label_source or self.source
+                numbers = number_labels(self.label_index, labels[first:last], rows, source)
+            yield RawBlock(X, numbers, rows)
+            first = last
+
+    def check_features(self) -> Table:
+        """Return the table; DataError if it does not have the features that were asked for."""
+        features, n_expected = self._options.features, self._options.n_features
+        if n_expected not in (None, self.n_features):
+            raise self.error(f"expected {n_expected} features; found {self.n_features}")
+        names = None if isinstance(features, int | None) else tuple(features)
+        if names is not None and self.feature_names not in (None, names):
+            raise self.error("the feature names, or their order, are not the expected ones")
+        return self
 
     @property
     def called(self) -> tuple[str, ...]:
@@ -246,46 +286,19 @@ class Format(ABC):
 # -- reading --------------------------------------------------------------------------------------
 
 
-def check_expected(table: Table, options: ReadOptions) -> Table:
-    """Return a table; DataError if it does not have the features that the options ask for."""
-    if options.n_features not in (None, table.n_features):
-        raise DataError(
-            f"{table.source}: expected {options.n_features} features; found {table.n_features}"
-        )
-    names = None if isinstance(options.features, int | None) else tuple(options.features)
-    if names is not None and table.feature_names not in (None, names):
-        raise DataError(
-            f"{table.source}: the feature names, or their order, are not the expected ones"
-        )
-    return table
+def check_size(source: str, n_bytes: int) -> None:
+    """Raise DataError if samples of this size are too large for the machine.
 
-
-def number_rows(
-    table: Table,
-    matrices: Iterable[Any],
-    labels: NDArray[Any] | None,
-    label_source: str | None = None,
-) -> Iterator[RawBlock]:
-    """Yield matrices of consecutive rows as blocks; DataError gives the row of a bad value.
-
-    Parameters
-    ----------
-    table : Table that the rows belong to
-    matrices : arrays or CSR arrays of consecutive rows
-    labels : labels of all rows; None if they are not read
-    label_source : name of the file of the labels, if it is another one
+    A small file can hold a very large table, by its declared shape or by compression.
     """
-    first = 0
-    for X in matrices:
-        last = first + X.shape[0]
-        rows = np.arange(first + 1, last + 1, dtype=np.int64)
-        check_finite(X, rows, table.source, table.feature_names)
-        numbers = None
-        if labels is not None:
-            source = label_source or table.source
-            numbers = number_labels(table.label_index, labels[first:last], rows, source)
-        yield RawBlock(X, numbers, rows)
-        first = last
+    limit = machine_memory() // SHARE_OF_MEMORY
+    if n_bytes > limit:
+        raise DataError(
+            f"{source}: the samples take more than {limit / 2**30:.1f} GB, half of the machine's "
+            "memory. Use fewer rows or columns",
+            PythonOnly(", or read it block by block with open_blocks"),
+            ". On the command line, train --stream reads it block by block.",
+        )
 
 
 def check_finite(

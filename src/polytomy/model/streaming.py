@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from polytomy.calibration import UncalibratedMap
-from polytomy.calibration.calibrators import HeldOut, fit_calibrators
+from polytomy.calibration.calibrators import HeldOut, fit_calibrators, fit_sides
+from polytomy.calibration.final import resolve_final_calibration
 from polytomy.calibration.reservoir import Batch, Reservoir
-from polytomy.calibration.vector_scaling import fit_vector_scaling
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
 from polytomy.inputs.arguments import available_unless, check_parameters
 from polytomy.inputs.seeds import partition_seeds
@@ -26,6 +25,7 @@ from polytomy.inputs.training_data import check_batch_labels, check_training_dat
 from polytomy.learners.bank import Bank
 from polytomy.learners.options import FitArguments, TrainingOptions
 from polytomy.learners.preparation import resolve_estimator
+from polytomy.learners.problems import Dichotomy
 from polytomy.learners.sides import (
     SidesModel,
     check_sides_calibration,
@@ -35,9 +35,8 @@ from polytomy.learners.sides import (
 from polytomy.learners.trained import Output, TrainedBinary, choose_output
 from polytomy.model.composition import Composition
 from polytomy.model.decisions import ClassFrequencies
-from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.fitting import TrainedBinaries, update_binaries
-from polytomy.model.out_of_fold import OutOfFold
+from polytomy.model.out_of_fold import OutOfFold, has_learnt, takes_weights
 from polytomy.model.parameters import CLASSIFIER_CHECKS, make_training_options
 from polytomy.model.plan import TrainingPlan
 from polytomy.model.scheme_argument import Solver, resolve_solver, scheme_from
@@ -289,9 +288,7 @@ def _learns(estimator: Any, calibration: Any) -> bool:
 
 def is_calibrated(composition: Composition) -> bool:
     """Return whether a composition has anything that was learnt from held-out rows."""
-    maps = [binary.calibrator for binary in composition.binaries]
-    has_map = any(each is not None and not isinstance(each, UncalibratedMap) for each in maps)
-    return has_map or composition.final is not None
+    return composition.final is not None or any(map(has_learnt, composition.binaries))
 
 
 def keep_calibration(
@@ -330,11 +327,7 @@ def calibrate_on_reservoir(
     is_earlier_better = reservoir.starts_late and reservoir.n_held < _ENOUGH_ROWS
     if not reservoir.n_held or (is_earlier_better and is_calibrated(composition)):
         return composition
-    takes_weights = all(
-        each is None or isinstance(each, str)
-        for each in (options.calibration, options.final_calibration)
-    )
-    weight = reservoir.calibration_weight() if takes_weights else reservoir.weight
+    weight = reservoir.calibration_weight() if takes_weights(options) else reservoir.weight
     learner = _Learner(reservoir, weight, options)
     if not np.isfinite(learner.score(composition.binaries)).all():
         return composition  # its models have hardly seen any rows
@@ -352,7 +345,7 @@ def calibrate_on_reservoir(
         reservoir.class_indices,
         weight,
         np.zeros(reservoir.n_held, dtype=np.intp),
-        "bias" if isinstance(final, str) and final == "auto" else final,
+        resolve_final_calibration(final),
         seed,
         options.keep_out_of_fold,
     )
@@ -444,10 +437,6 @@ class _Learner:
         is_inside = own >= 0
         if len(np.unique(own[is_inside])) < 2:
             return model
-        scaling = fit_vector_scaling(
-            model.values(self._reservoir.X)[is_inside],
-            own[is_inside],
-            self._weight[is_inside],
-            common_slope=calibration == "temperature",
-        )
+        values = model.values(self._reservoir.X)[is_inside]
+        scaling = fit_sides(calibration, values, own[is_inside], self._weight[is_inside])
         return replace(model, scaling=scaling)

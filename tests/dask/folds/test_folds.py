@@ -8,8 +8,8 @@ pytest.importorskip("distributed")
 from polytomy.calibration.folds import Folds, deal_rows
 from polytomy.dask import folds as folds_module
 from polytomy.dask.folds import FoldPlan, calibration_weights
-from polytomy.dask.group_tasks import RowBlock
 from polytomy.dask.grouping import Layout, PartSummary
+from polytomy.dask.row_blocks import RowBlock
 from polytomy.inputs.numbers import class_weights
 from polytomy.model.out_of_fold import FoldRule
 

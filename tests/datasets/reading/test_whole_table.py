@@ -9,8 +9,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from polytomy.datasets import Data, read_data, write_data
-from polytomy.datasets.reading import check_size, join_blocks
-from polytomy.datasets.tables import RawBlock
+from polytomy.datasets.reading import join_blocks
+from polytomy.datasets.tables import RawBlock, check_size
 from polytomy.errors import DataError
 
 X = np.arange(12.0).reshape(6, 2)
@@ -50,7 +50,7 @@ def test_a_wrong_number_of_rows_is_an_error(n_rows, ends, words):
 @pytest.fixture
 def small_machine(monkeypatch):
     """A machine with a megabyte of memory."""
-    monkeypatch.setattr("polytomy.datasets.reading.machine_memory", lambda: 2**20)
+    monkeypatch.setattr("polytomy.datasets.tables.machine_memory", lambda: 2**20)
 
 
 def test_samples_may_take_half_of_the_memory(small_machine):

@@ -19,7 +19,7 @@ PLANTS = "height,width,kind\n1.5,2,oak\n0.5,3,corn\n7,-1e2,oak\n"
     st.sampled_from(["\n", "\r\n", "\r"]),
     st.integers(1, 4),
     st.integers(1, 12),
-    st.integers(0, 2),
+    st.booleans(),
 )
 def test_blocks_hold_all_lines_but_blanks_and_comments(
     tmp_path_factory, lines, end, n_lines, n_chunk, skip
@@ -29,14 +29,14 @@ def test_blocks_hold_all_lines_but_blanks_and_comments(
     expected = [(n, line) for n, line in enumerate(lines, 1) if line.strip() and line != "# d"]
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr("polytomy.datasets.sources._CHUNK", n_chunk)
-        blocks = list(text_blocks(path, n_lines, comment=b"#", skip=skip))
+        blocks = list(text_blocks(path, n_lines, comment=b"#", skip_first=skip))
         found = first_lines(path, n_lines, comment=b"#")
     assert all(0 < len(block.numbers) <= n_lines for block in blocks)
     read = [
         pair for block in blocks for pair in zip(block.numbers.tolist(), block.lines, strict=True)
     ]
     pairs = [(number, line.encode()) for number, line in expected]
-    assert read == pairs[skip:]
+    assert read == pairs[int(skip) :]
     first = pairs[:n_lines]
     assert found.numbers.tolist() == [number for number, _ in first]
     assert found.text == b"\n".join([line for _, line in first])

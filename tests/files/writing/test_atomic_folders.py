@@ -46,11 +46,17 @@ with open_folder_atomically(sys.argv[1]) as folder:
 """
 
 
-def test_what_a_killed_process_left_is_deleted_by_the_next(tmp_path):
+def test_what_a_killed_process_left_is_deleted_by_the_next_when_it_is_old(tmp_path):
     target = tmp_path / "out"
     subprocess.run([sys.executable, "-c", _KILLED, str(target)], check=False)
     assert not target.exists()
-    assert len(names_in(tmp_path)) == 1
+    (left,) = tmp_path.iterdir()
+    with open_folder_atomically(tmp_path / "other") as folder:
+        (folder / "part-00000.parquet").write_text("whole")
+    assert names_in(tmp_path) == [left.name, "other"]
+    (tmp_path / "other" / "part-00000.parquet").unlink()
+    (tmp_path / "other").rmdir()
+    os.utime(left, (0, 0))
     with open_folder_atomically(target) as folder:
         (folder / "part-00000.parquet").write_text("whole")
     assert names_in(tmp_path) == ["out"]

@@ -5,7 +5,6 @@ import signal
 import stat
 import subprocess
 import sys
-import tempfile
 
 import pytest
 
@@ -104,11 +103,15 @@ def _write(path, content=b"whole"):
         file.write(content)
 
 
-def test_the_next_write_deletes_what_a_killed_process_left(tmp_path):
+def test_the_next_write_deletes_what_a_killed_process_left_when_it_is_old(tmp_path):
     writer = _start_writer(tmp_path / "a.txt")
     writer.send_signal(signal.SIGKILL)
     writer.communicate()
-    assert len(_temporary_files(tmp_path)) == 1
+    (left,) = _temporary_files(tmp_path)
+    _write(tmp_path / "b.txt")
+    assert sorted(os.listdir(tmp_path)) == [left, "b.txt"]
+    two_days_ago = (tmp_path / left).stat().st_mtime - 48 * 3600
+    os.utime(tmp_path / left, (two_days_ago, two_days_ago))
     _write(tmp_path / "b.txt")
     assert os.listdir(tmp_path) == ["b.txt"]
 
@@ -129,36 +132,6 @@ def test_a_file_that_this_process_writes_is_not_deleted(tmp_path):
         _write(tmp_path / "b.txt", b"inner")
     assert (tmp_path / "a.txt").read_bytes() == b"outer"
     assert (tmp_path / "b.txt").read_bytes() == b"inner"
-
-
-def test_a_file_that_is_deleted_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
-    make, made = tempfile.mkstemp, []
-
-    def deleted_at_first(**options):
-        descriptor, name = make(**options)
-        made.append(name)
-        if len(made) < 3:
-            os.unlink(name)
-        return descriptor, name
-
-    monkeypatch.setattr(tempfile, "mkstemp", deleted_at_first)
-    _write(tmp_path / "a.txt")
-    assert len(made) == 3
-    assert (tmp_path / "a.txt").read_bytes() == b"whole"
-
-
-@pytest.mark.parametrize(
-    "name", [".polytomy-00000000-abcdefgh", ".polytomy-abcd_123"], ids=["elsewhere", "unknown"]
-)
-def test_temporary_files_of_unknown_processes_are_deleted_when_they_are_old(name, tmp_path):
-    leftover = tmp_path / name
-    leftover.write_bytes(b"half")
-    _write(tmp_path / "a.txt")
-    assert leftover.exists()
-    two_days_ago = leftover.stat().st_mtime - 48 * 3600
-    os.utime(leftover, (two_days_ago, two_days_ago))
-    _write(tmp_path / "a.txt")
-    assert not leftover.exists()
 
 
 def test_files_of_other_kinds_are_never_deleted(tmp_path):

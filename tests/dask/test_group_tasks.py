@@ -8,12 +8,13 @@ from sklearn.svm import SVC
 from polytomy import designs
 from polytomy.dask.group_tasks import (
     GroupTask,
-    RowBlock,
+    TaskOptions,
+    classes_of,
     divide_into_groups,
     share_vectors,
     train_group,
-    weight_rows,
 )
+from polytomy.dask.row_blocks import RowBlock
 from polytomy.inputs.rows import group_rows
 from polytomy.learners.options import TrainingOptions
 from polytomy.model.fitting import fit_binaries
@@ -45,13 +46,12 @@ def dichotomies_of(scheme, estimator):
 )
 def test_groups_have_enough_to_do_and_not_too_much(scheme, estimator, class_sizes, expected):
     dichotomies = dichotomies_of(scheme, estimator)
-    positions = range(len(dichotomies))
-    assert divide_into_groups(dichotomies, positions, class_sizes) == expected
+    assert divide_into_groups(dichotomies, class_sizes) == expected
 
 
 def test_the_sides_of_a_partition_stay_together():
     dichotomies = dichotomies_of(designs.direct(range(4)), LogisticRegression())
-    assert divide_into_groups(dichotomies, range(4), [10**6] * 4) == [[0, 1, 2, 3]]
+    assert divide_into_groups(dichotomies, [10**6] * 4) == [[0, 1, 2, 3]]
 
 
 def test_a_pair_needs_only_the_rows_of_its_classes():
@@ -67,10 +67,10 @@ def test_a_pair_needs_only_the_rows_of_its_classes():
     ]
     found = []
     for dichotomy, seed in zip(dichotomies, [1, 2, 3], strict=True):
-        task = GroupTask((dichotomy,), (seed,), np.arange(3), options)
-        result = train_group(task, [blocks[k] for k in task.classes])
-        assert result.scores is None
-        found += result.binaries
+        task = GroupTask((dichotomy,), (seed,), TaskOptions(np.arange(3), options))
+        (trained,) = train_group(task, [blocks[k] for k in classes_of([dichotomy])]).trained
+        assert trained.scores is None
+        found.append(trained.binary)
     for one, other in zip(share_vectors(found), expected, strict=True):
         np.testing.assert_allclose(one.decisions(X), other.decisions(X), rtol=0, atol=1e-12)
 
@@ -84,8 +84,9 @@ def test_vectors_of_several_tasks_are_there_once():
     for each in dichotomies:
         rows = np.flatnonzero(np.isin(y, [*each.negative, *each.positive]))
         block = RowBlock(X[rows], rows, y[rows])
-        task = GroupTask((each,), (0,), np.arange(3), TrainingOptions(calibration=None))
-        binaries += train_group(task, [block]).binaries
+        options = TaskOptions(np.arange(3), TrainingOptions(calibration=None))
+        (trained,) = train_group(GroupTask((each,), (0,), options), [block]).trained
+        binaries.append(trained.binary)
     shared = share_vectors(binaries)
     # With so small a C every sample is a support vector.
     assert {each.estimator.pool.vectors.shape for each in shared} == {(30, 2)}
@@ -95,22 +96,9 @@ def test_vectors_of_several_tasks_are_there_once():
         )
 
 
-def test_rows_without_weight_are_left_out():
-    block = RowBlock(
-        np.arange(4.0)[:, np.newaxis],
-        np.arange(4),
-        np.array([0, 0, 1, 2]),
-        np.array([1.0, 0, 2, 3]),
-    )
-    found = weight_rows(block, np.array(["a", "b", "c"]), {"a": 5.0, "b": 0.5, "c": 0.0})
-    assert found.rows.tolist() == [0, 2]
-    assert found.weight.tolist() == [5.0, 1.0]
-    assert found.X.ravel().tolist() == [0.0, 2.0]
-
-
 def test_classes_without_weight_give_a_constant_binary():
     (dichotomy,) = dichotomies_of(designs.one_vs_one(range(2)), LogisticRegression())
     block = RowBlock(np.ones((2, 1)), np.arange(2), np.array([0, 1]), np.zeros(2))
-    task = GroupTask((dichotomy,), (0,), np.arange(2), TrainingOptions())
-    (binary,) = train_group(task, [block]).binaries
-    assert binary.decisions(np.ones((3, 1))).tolist() == [0.0, 0.0, 0.0]
+    task = GroupTask((dichotomy,), (0,), TaskOptions(np.arange(2), TrainingOptions()))
+    (trained,) = train_group(task, [block]).trained
+    assert trained.binary.decisions(np.ones((3, 1))).tolist() == [0.0, 0.0, 0.0]

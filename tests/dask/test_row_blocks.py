@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polytomy.dask.group_tasks import RowBlock, join_blocks, take_scored
+from polytomy.dask.row_blocks import RowBlock, join_blocks, take_scored, weight_rows
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.randoms(use_true_random=False))
@@ -30,3 +30,16 @@ def test_only_scored_rows_are_joined_for_scoring():
     found = join_blocks([take_scored(one), take_scored(two)])
     assert found.rows.tolist() == [0, 1]
     assert found.without_samples().X is None
+
+
+def test_rows_without_weight_are_left_out():
+    block = RowBlock(
+        np.arange(4.0)[:, np.newaxis],
+        np.arange(4),
+        np.array([0, 0, 1, 2]),
+        np.array([1.0, 0, 2, 3]),
+    )
+    found = weight_rows(block, np.array(["a", "b", "c"]), {"a": 5.0, "b": 0.5, "c": 0.0})
+    assert found.rows.tolist() == [0, 2]
+    assert found.weight.tolist() == [5.0, 1.0]
+    assert found.X.ravel().tolist() == [0.0, 2.0]

@@ -44,8 +44,6 @@ from polytomy.datasets.tables import (
 from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
 from polytomy.inputs.arguments import did_you_mean
 
-__all__ = ["CsvFormat", "LvqFormat", "TsvFormat"]
-
 # Separators of the fields of CSV files.
 _DELIMITERS = (",", ";", "\t")
 # Number of lines from which text columns are detected.

@@ -26,8 +26,6 @@ from polytomy.datasets.tables import (
 )
 from polytomy.errors import Argument, DataError
 
-__all__ = ["ParquetFormat", "ParquetTable"]
-
 # Bytes of a column to read ahead; without a limit, it would be a whole row group.
 _READ_AHEAD = 2**18
 

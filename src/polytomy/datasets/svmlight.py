@@ -27,8 +27,6 @@ from polytomy.datasets.tables import (
 )
 from polytomy.errors import Argument, ArgumentError, DataError
 
-__all__ = ["LARGEST_INDEX", "KernelFormat", "SvmlightFormat"]
-
 _SCAN_ROWS = 10_000
 _SAMPLE_ROWS = 1000
 #: A larger index is an error unless the number of features is given: scalers and linear models

@@ -20,24 +20,6 @@ from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
 from polytomy.files import open_atomically
 from polytomy.inputs.rows import machine_memory
 
-__all__ = [
-    "Categories",
-    "Data",
-    "Format",
-    "NoRowsError",
-    "RawBlock",
-    "ReadOptions",
-    "Table",
-    "ZeroBased",
-    "check_finite",
-    "check_size",
-    "encode_one_hot",
-    "expand_names",
-    "list_columns",
-    "shorten_numbers",
-    "to_dense",
-]
-
 #: "refuse", "one-hot" (every text column), column names, or column names with their values.
 Categories = str | Sequence[str] | Mapping[str, Sequence[str]]
 ZeroBased = bool | Literal["auto"]

@@ -65,18 +65,16 @@ class Kind(NamedTuple):
     ----------
     name : str
         Its family and its own name, such as "calibrator/sigmoid".
+    family : str
+        What it can be used as: a calibrator, an estimator, …
     state : function that returns the state of an instance; None if that instance has no plain one
     from_state : function that makes an instance from a `State`
     """
 
     name: str
+    family: str
     state: Callable[[Any], Mapping[str, Any] | None]
     from_state: Callable[[State], Any]
-
-    @property
-    def family(self) -> str:
-        """What it can be used as: a calibrator, an estimator, …"""
-        return self.name.partition("/")[0]
 
 
 _KINDS: dict[str, Kind] = {}
@@ -99,7 +97,8 @@ def register_kind(
     state, from_state : functions, by default those of the class
     """
     own: Any = type_
-    kind = Kind(name, state or own.state, from_state or own.from_state)
+    family = name.partition("/")[0]
+    kind = Kind(name, family, state or own.state, from_state or own.from_state)
     _KINDS[name] = _KINDS_OF_TYPES[type_] = kind
 
 
@@ -290,11 +289,13 @@ class State:
         return values
 
     def _check_part(self, value: Any, name: str, family: str, methods: Sequence[str]) -> None:
-        kind = find_kind_of(value)
+        kind = _KINDS_OF_TYPES.get(type(value))
         is_right = bool(methods) if kind is None else kind.family == family
-        missing = [method for method in methods if not hasattr(value, method)]
-        if not is_right or missing:
-            raise self.fault(name, f"a kind of {family}{f' with {missing[0]}' if missing else ''}")
+        for method in methods:
+            if not hasattr(value, method):
+                raise self.fault(name, f"a kind of {family} with {method}")
+        if not is_right:
+            raise self.fault(name, f"a kind of {family}")
 
     def fault(self, name: str, expected: str) -> ModelFileError:
         """Return the error that says what a value should be."""

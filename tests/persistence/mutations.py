@@ -39,7 +39,7 @@ TEXTS = [
 
 
 def mutate(content, random):
-    """Return a saved model with one to three mistakes, its checksums right.
+    """Return a saved model with one to three mistakes, as an archive that is not damaged.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def cut_or_flip(content, random):
 
 
 def _change_description(description, members, random):
-    paths = [path for path in _paths(description) if path[0] != "members"]
+    paths = list(_paths(description))
     parent, key = _parent(description, random.choice(paths))
     action = random.choice(["replace", "replace", "nudge", "remove", "copy", "swap", "grow"])
     if action == "replace":

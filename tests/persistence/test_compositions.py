@@ -16,7 +16,6 @@ from polytomy.calibration import UncalibratedMap
 from polytomy.calibration.final import BiasMap, DecoderMap
 from polytomy.errors import ArgumentError, PolytomyError, PolytomyWarning
 from polytomy.model.decisions import ClassFrequencies, Costs, PriorShift
-from polytomy.model.dichotomies import WholePartition
 from polytomy.model.sets import collect_conformity
 from polytomy.persistence import compositions, read_info, save
 from remade import remake
@@ -90,22 +89,14 @@ def test_each_value_is_checked(composition, name, value, words):
         remake(composition, **{name: value})
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "words"),
-    [
-        ("wholes", [UncalibratedMap()], "it.wholes is not a kind of whole partition"),
-        ("wholes", [WholePartition("m", ((0,), (9,)))], "it.wholes is not partitions of 3 classes"),
-        ("whole_of", {0: (0, 3)}, "it.whole_of is not a partition and one of its sides"),
-        ("whole_of", {0: (1, 0)}, "it.whole_of is not a partition and one of its sides"),
-        ("whole_of", [], "it.whole_of is not a partition and one of its sides"),
-    ],
-)
-def test_each_value_of_a_partition_with_more_sides_is_checked(name, value, words):
+def test_each_side_of_a_partition_has_a_binary():
     estimator = LogisticRegression(max_iter=500)
     text = "m {setosa versicolor virginica}"
     classifier = PolytomyClassifier(estimator, text, random_state=0).fit(X, LABELS)
+    first, second, _ = classifier.binaries_
+    words = "it.binaries is not a binary for each of the 3 sides"
     with pytest.raises(PolytomyError, match=words):
-        remake(classifier.composition_, **{name: value})
+        remake(classifier.composition_, binaries=[first, second, second])
 
 
 FOUR = np.full(4, 0.25)

@@ -7,12 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from polytomy import PolytomyClassifier, designs
 from polytomy.errors import ModelFileError
-from polytomy.persistence.fitted import (
-    arrange_in_order,
-    compose_trained,
-    fitted_classifier,
-    order_in_scheme,
-)
+from polytomy.persistence.fitted import arrange_in_order, compose_classifier, fitted_classifier
 
 X, Y = load_iris(return_X_y=True)
 
@@ -24,33 +19,30 @@ def original():
 
 
 def test_the_same_parts_give_the_same_classifier(original):
-    again = compose_trained(
-        original.binaries,
-        original.dichotomies,
-        original.classes,
-        original.scheme,
-        "least-squares",
-    )
-    classifier = fitted_classifier(again, n_features=4)
+    classifier = compose_classifier(original.scheme, original.binaries, "least-squares", 4)
     np.testing.assert_array_equal(classifier.predict_proba(X), original.scores(X))
+    for own, other in zip(classifier.composition_.dichotomies, original.dichotomies, strict=True):
+        assert own[:4] == other[:4]
     assert classifier.n_features_in_ == 4
     assert classifier.final_calibration is None
 
 
-def test_parts_that_do_not_fit_are_a_damaged_file(original):
-    with pytest.raises(ModelFileError, match="dichotom"):
-        compose_trained(
-            original.binaries[:2],
-            original.dichotomies,
-            original.classes,
-            original.scheme,
-            "least-squares",
-        )
+def test_names_for_other_features_are_refused(original):
     with pytest.raises(ModelFileError, match="2 names for 4 features"):
         fitted_classifier(original, n_features=4, feature_names=["a", "b"])
 
 
-def test_the_order_in_the_scheme_is_that_of_its_classes():
-    arrangement = arrange_in_order(designs.one_vs_one([2, 0, 1]), np.array([0, 1, 2]))
-    assert order_in_scheme(arrangement) == [2, 0, 1]
+def test_ties_are_broken_by_the_order_in_the_scheme(original):
+    scheme = designs.one_vs_one([2, 0, 1])
+    classifier = compose_classifier(scheme, original.binaries, "hamming", 4)
+    assert classifier.composition_.tie_order == (2, 0, 1)
+    assert classifier.classes_.tolist() == [0, 1, 2]
+    arrangement = arrange_in_order(scheme, classifier.classes_)
     assert arrangement.columns.tolist() == [0, 1, 2]
+    assert arrangement.positions.tolist() == [1, 2, 0]
+
+
+def test_labels_are_text_if_some_are(original):
+    scheme = designs.one_vs_one(["a", 10, 9])
+    classifier = compose_classifier(scheme, original.binaries, "least-squares", 4)
+    assert classifier.classes_.tolist() == ["10", "9", "a"]

@@ -34,7 +34,7 @@ from polytomy.calibration.final import (
 from polytomy.errors import ArgumentError
 from polytomy.inputs.rows import count_rows, take_block
 from polytomy.inputs.sparse import check_sparse
-from polytomy.model.arrangement import Arrangement, ClassTranslation
+from polytomy.model.arrangement import Arrangement, ClassTranslation, first_rows
 from polytomy.model.composition import Composition
 from polytomy.model.preprocessing import preprocess
 from polytomy.model.scheme_argument import solve_by
@@ -156,16 +156,19 @@ class Explanation:
             "scale": self.scale,
             "method": self.method,
         }
-        own = [
-            {**same, "kind": "partition", "name": each.name, "adds": each.adds,
-             "sides": each.sides, "answers": each.answers}
-            for each in self.terms
-        ]  # fmt: skip
-        rest = [
-            {**same, "kind": "rest", "name": name, "adds": adds, "sides": (), "answers": ()}
-            for name, adds in self.rest.items()
+        rest = [Term(name, (), (), adds) for name, adds in self.rest.items()]
+        kinds = ["partition"] * len(self.terms) + ["rest"] * len(rest)
+        return [
+            {
+                **same,
+                "kind": kind,
+                "name": each.name,
+                "adds": each.adds,
+                "sides": each.sides,
+                "answers": each.answers,
+            }
+            for kind, each in zip(kinds, [*self.terms, *rest], strict=True)
         ]
-        return own + rest
 
 
 class Explanations(Sequence[Explanation]):
@@ -198,9 +201,6 @@ class Explanations(Sequence[Explanation]):
 
     def __len__(self) -> int:
         return len(self._explanations)
-
-    def __iter__(self) -> Iterator[Explanation]:
-        return iter(self._explanations)
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self._explanations))
@@ -265,12 +265,12 @@ class _Group(NamedTuple):
     signs: list[float]
     sides: tuple[tuple[Any, ...], ...]
 
-    def answers(self, answers: Floats) -> tuple[float, ...]:
-        """Return the probability of each side, given a row of answers of all binaries."""
+    def term(self, answers: Floats, adds: float) -> Term:
+        """Return the partition's term, given a row of answers of all binaries, and what it adds."""
         own = [sign * float(answers[k]) for k, sign in zip(self.columns, self.signs, strict=True)]
         if len(own) == 1:
-            return (1 - own[0]) / 2, (1 + own[0]) / 2
-        return tuple([(1 + each) / 2 for each in own])
+            own = [-own[0], own[0]]
+        return Term(self.name, self.sides, tuple((1 + each) / 2 for each in own), float(adds))
 
 
 class _Duel(NamedTuple):
@@ -342,13 +342,8 @@ def _explain_block(
     found = []
     for i in range(len(scores)):
         order = np.argsort(-np.abs(shares.adds[i]), kind="stable")
-        terms = [
-            Term(
-                groups[k].name, groups[k].sides, groups[k].answers(answers[i]),
-                float(shares.adds[i, k]),
-            )
-            for k in order[shares.is_shown[i, order]].tolist()
-        ]  # fmt: skip
+        is_shown = shares.is_shown[i, order]
+        terms = [groups[k].term(answers[i], shares.adds[i, k]) for k in order[is_shown]]
         found.append(
             Explanation(
                 start + i,
@@ -391,8 +386,7 @@ def _take_linear_terms(
     linear = find_linear_terms(code, decisions, whole, *_places(arrangement, duel))
     # Classes without samples end up with no probability.
     linear /= np.maximum(whole[:, arrangement.positions].sum(axis=1, keepdims=True), _SMALLEST)
-    by_partition = np.add.reduceat(linear, np.cumsum(code.rows_per_partition) -
-                                   code.rows_per_partition, axis=1)  # fmt: skip
+    by_partition = np.add.reduceat(linear, first_rows(arrangement.scheme), axis=1)
     first, second = duel.pick(composition.couple(duel.answers))
     missing = first - second - by_partition.sum(axis=1)
     is_shown = np.ones(by_partition.shape, dtype=np.bool_)

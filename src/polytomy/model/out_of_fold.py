@@ -368,7 +368,7 @@ def cross_decisions(
         k
         for k, binary in enumerate(binaries)
         if dichotomies[k].trained is None
-        and (_learns_closely(binary) or (every and _has_learnt(binary)))
+        and (_learns_closely(binary) or (every and has_learnt(binary)))
     ]
     if not columns:
         return decisions
@@ -391,12 +391,13 @@ def remember_samples(
     if len(out_of_fold.rows) > _MANY_SAMPLES:
         return False
     return any(
-        each.trained is None and _has_learnt(binary) and not _learns_closely(binary)
+        each.trained is None and has_learnt(binary) and not _learns_closely(binary)
         for each, binary in zip(dichotomies, binaries, strict=True)
     )
 
 
-def _has_learnt(binary: TrainedBinary) -> bool:
+def has_learnt(binary: TrainedBinary) -> bool:
+    """Return whether the calibrator of a binary was learnt from held-out rows."""
     return binary.calibrator is not None and not isinstance(binary.calibrator, UncalibratedMap)
 
 

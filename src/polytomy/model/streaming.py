@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from polytomy.calibration import UncalibratedMap
 from polytomy.calibration.calibrators import HeldOut, fit_calibrators
 from polytomy.calibration.reservoir import Batch, Reservoir
 from polytomy.calibration.vector_scaling import fit_vector_scaling
@@ -37,7 +36,7 @@ from polytomy.model.composition import Composition
 from polytomy.model.decisions import ClassFrequencies
 from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.fitting import TrainedBinaries, update_binaries
-from polytomy.model.out_of_fold import OutOfFold
+from polytomy.model.out_of_fold import OutOfFold, has_learnt, takes_weights
 from polytomy.model.parameters import CLASSIFIER_CHECKS, make_training_options
 from polytomy.model.plan import TrainingPlan
 from polytomy.model.scheme_argument import Solver, resolve_solver, scheme_from
@@ -289,9 +288,7 @@ def _learns(estimator: Any, calibration: Any) -> bool:
 
 def is_calibrated(composition: Composition) -> bool:
     """Return whether a composition has anything that was learnt from held-out rows."""
-    maps = [binary.calibrator for binary in composition.binaries]
-    has_map = any(each is not None and not isinstance(each, UncalibratedMap) for each in maps)
-    return has_map or composition.final is not None
+    return composition.final is not None or any(map(has_learnt, composition.binaries))
 
 
 def keep_calibration(
@@ -330,11 +327,7 @@ def calibrate_on_reservoir(
     is_earlier_better = reservoir.starts_late and reservoir.n_held < _ENOUGH_ROWS
     if not reservoir.n_held or (is_earlier_better and is_calibrated(composition)):
         return composition
-    takes_weights = all(
-        each is None or isinstance(each, str)
-        for each in (options.calibration, options.final_calibration)
-    )
-    weight = reservoir.calibration_weight() if takes_weights else reservoir.weight
+    weight = reservoir.calibration_weight() if takes_weights(options) else reservoir.weight
     learner = _Learner(reservoir, weight, options)
     if not np.isfinite(learner.score(composition.binaries)).all():
         return composition  # its models have hardly seen any rows

@@ -1,20 +1,21 @@
-"""The container of a saved model: a zip archive with a few known members, read without trusting it.
+"""Model files, read without trusting them, and the container of polytomy's own: a zip archive.
 
 Sizes are checked before anything is unpacked. Members are then unpacked in small pieces and only up
-to the size that was checked, whatever their compressed data holds. The description has a checksum
-of every member. Names of members are never used as paths.
+to the size that was checked, whatever their compressed data holds, and compared with their
+checksums. Names of members are never used as paths.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+import stat
 import struct
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from io import BytesIO
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -22,17 +23,21 @@ from numpy.typing import NDArray
 
 from polytomy.errors import ModelFileError
 from polytomy.files import open_atomically, read_array, write_array
-from polytomy.persistence.model_files import open_model_file, size_of
 
 __all__ = [
     "DESCRIPTION",
     "FORMAT_VERSION",
+    "LARGEST_TEXT_BYTES",
+    "SKOPS_OBJECTS",
     "ZIP_ERRORS",
     "Archive",
     "array_bytes",
     "find_size_problem",
     "open_archive",
+    "open_model_file",
     "read_member",
+    "read_text_content",
+    "size_of",
     "write_archive",
 ]
 
@@ -41,6 +46,10 @@ FORMAT = "polytomy model"
 FORMAT_VERSION = 1
 #: The member that describes the model and lists the other members.
 DESCRIPTION = "model.json"
+
+#: The member with what skops saved.
+SKOPS_OBJECTS = "others.skops"
+_KNOWN = (DESCRIPTION, SKOPS_OBJECTS)
 
 #: What `zipfile` raises for damaged archives; it documents only the first.
 ZIP_ERRORS: tuple[type[Exception], ...] = (
@@ -55,6 +64,8 @@ ZIP_ERRORS: tuple[type[Exception], ...] = (
     MemoryError,
 )
 
+#: Largest model file that is text. Parsing it takes several times as much memory.
+LARGEST_TEXT_BYTES = 2**31
 # Unpacked, an archive may take this many times its size, or this many bytes if that is more.
 _LARGEST_RATIO = 256
 _FREE_BYTES = 2**26
@@ -64,20 +75,41 @@ _PIECE_BYTES = 2**20
 _NO_DATE = (1980, 1, 1, 0, 0, 0)
 
 
+def open_model_file(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a model file to read its bytes.
+
+    Raises ModelFileError for pipes and devices, which may never end, and OSError if the file cannot
+    be opened.
+    """
+    mode = Path(path).stat().st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise ModelFileError(
+            f"{os.fspath(path)}: a model cannot be read from a pipe or a device. Give a file."
+        )
+    return Path(path).open("rb")
+
+
+def size_of(file: BinaryIO) -> int:
+    """Return the size of an open file in bytes."""
+    return os.fstat(file.fileno()).st_size
+
+
+def read_text_content(path: str | os.PathLike[str]) -> bytes:
+    """Return the content of a model file that is text; ModelFileError if it is too large."""
+    with open_model_file(path) as file:
+        if size_of(file) > LARGEST_TEXT_BYTES:
+            raise ModelFileError(
+                f"{os.fspath(path)}: the file is larger than the limit of {LARGEST_TEXT_BYTES:,} "
+                "bytes"
+            )
+        return file.read(LARGEST_TEXT_BYTES)
+
+
 def write_archive(
     path: str | os.PathLike[str], description: Mapping[str, Any], members: Mapping[str, bytes]
 ) -> None:
     """Write a description and further members to a file, completely or not at all."""
-    listed = {
-        name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-        for name, content in members.items()
-    }
-    complete = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        **description,
-        "members": listed,
-    }
+    complete = {"format": FORMAT, "format_version": FORMAT_VERSION, **description}
     text = json.dumps(complete, allow_nan=False, ensure_ascii=False)
     with open_atomically(path) as file, zipfile.ZipFile(file, "w") as archive:
         for name, content in ((DESCRIPTION, text.encode()), *members.items()):
@@ -163,6 +195,8 @@ class Archive:
                     "many for a description"
                 )
             for info in infos:
+                if info.filename not in _KNOWN and not info.filename.endswith(".npy"):
+                    raise self.fault(f"member {info.filename!r} is not known")
                 if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                     raise self.fault(f"member {info.filename!r} uses an unknown compression")
                 self._content[info.filename] = read_member(archive, info)
@@ -174,14 +208,9 @@ class Archive:
             )
         except (ValueError, RecursionError, MemoryError) as error:
             raise self.fault(f"{DESCRIPTION} is damaged: {error}") from error
-        listed = description.pop("members", None) if isinstance(description, dict) else None
-        if not isinstance(listed, dict) or set(listed) != set(self._content):
-            raise self.fault(f"the members are not those that {DESCRIPTION} lists")
-        for name, content in self._content.items():
-            expected = listed[name].get("sha256") if isinstance(listed[name], dict) else None
-            if hashlib.sha256(content).hexdigest() != expected:
-                raise self.fault(f"the checksum of member {name!r} is wrong; the file is damaged")
-        return dict(description)
+        if not isinstance(description, dict):
+            raise self.fault(f"{DESCRIPTION} is damaged: it is not an object")
+        return description
 
     def __contains__(self, name: str) -> bool:
         return name in self._content

@@ -15,7 +15,7 @@ from polytomy.inputs.arguments import PRECISIONS
 from polytomy.language import Source, parse_text
 from polytomy.language.syntax_tree import Branch, Designed, Leaf
 from polytomy.learners.bank import Bank
-from polytomy.learners.trained import METHODS, TrainedBinary
+from polytomy.learners.trained import METHODS, Output, TrainedBinary
 from polytomy.model.arrangement import Arrangement, ClassTranslation
 from polytomy.model.composition import Composition
 from polytomy.model.dichotomies import Dichotomy, WholePartition
@@ -74,7 +74,6 @@ def _composition_state(composition: Composition) -> dict[str, Any]:
         "estimator_of": np.array([numbers[id(each.estimator)] for each in trained], dtype=np.int64),
         "given": _positions([each.trained is not None for each in trained]),
         **({} if _follow_from_scheme(composition) else _sides_state(trained)),
-        **_wholes_state(trained),
         "final": composition.final,
         "out_of_fold": composition.out_of_fold,
         "preprocessing": composition.preprocessing,
@@ -109,26 +108,6 @@ def _sides_state(trained: Sequence[Dichotomy]) -> dict[str, Any]:
     return {
         "sides": np.concatenate([np.empty(0, np.int64), *sides]),
         "side_lengths": np.array([len(side) for side in sides], dtype=np.int64),
-    }
-
-
-def _wholes_state(trained: Sequence[Dichotomy]) -> dict[str, Any]:
-    """Return the partitions with more than two sides, and the partition and side of each binary."""
-    wholes = list(dict.fromkeys([each.whole for each in trained if each.whole is not None]))
-    if not wholes:
-        return {}
-    places = {
-        k: (wholes.index(each.whole), each.side)
-        for k, each in enumerate(trained)
-        if each.whole is not None
-    }
-    return {"wholes": wholes, "whole_of": places}
-
-
-def _whole_state(whole: WholePartition) -> dict[str, Any]:
-    return {
-        "name": whole.name,
-        "sides": [np.asarray(side, dtype=np.int64) for side in whole.sides],
     }
 
 
@@ -210,7 +189,7 @@ def _read_dichotomies(
     given = set(state.indices("given", n_binaries).tolist())
     estimators = state.items("estimators")
     estimator_of = state.indices("estimator_of", len(estimators), n_binaries).tolist()
-    models, wholes = state.value("models"), _read_wholes(state, n_classes)
+    models, wholes = state.value("models"), _find_wholes(state, binaries, sides)
     if not isinstance(models, dict) or not all(isinstance(name, str) for name in models.values()):
         raise state.fault("models", "a dict of names")
     for each in estimators:
@@ -257,28 +236,26 @@ def _find_sides(state: State, arrangement: Arrangement, n_binaries: int) -> list
     ]
 
 
-def _read_wholes(state: State, n_classes: int) -> dict[int, tuple[WholePartition, int]]:
-    """Return, for the binaries that are one of several sides, their partition and their side."""
-    if "wholes" not in state:
-        return {}
-    wholes, places = state.parts("wholes", "whole partition"), state.value("whole_of")
-    for whole in wholes:
-        if any(max(side, default=0) >= n_classes for side in whole.sides):
-            raise state.fault("wholes", f"partitions of {n_classes} classes")
-    found = {}
-    for k, place in places.items() if isinstance(places, dict) else ():
-        match place:
-            case (int(number), int(side)) if 0 <= number < len(wholes):
-                if 0 <= side < len(wholes[number].sides):
-                    found[k] = wholes[number], side
-    if not isinstance(places, dict) or len(found) != len(places):
-        raise state.fault("whole_of", "a partition and one of its sides for some binaries")
+def _find_wholes(
+    state: State, binaries: Sequence[TrainedBinary], sides: Sequence[Sequence[int]]
+) -> dict[int, tuple[WholePartition, int]]:
+    """Return, for the binaries that are one of several sides, their partition and their side.
+
+    The sides of a partition have a common model. Each is the +1 side of its binary.
+    """
+    groups: dict[int, dict[int, int]] = {}
+    for k, binary in enumerate(binaries):
+        if binary.output is Output.SIDE:
+            groups.setdefault(id(binary.estimator), {})[binary.positive_index] = k
+    found: dict[int, tuple[WholePartition, int]] = {}
+    for places in groups.values():
+        model = binaries[next(iter(places.values()))].estimator
+        if len(places) != model.n_sides:
+            raise state.fault("binaries", f"a binary for each of the {model.n_sides} sides")
+        own = tuple([sides[2 * places[side] + 1] for side in range(model.n_sides)])
+        whole = WholePartition(model.name, own)
+        found |= {k: (whole, side) for side, k in places.items()}
     return found
-
-
-def _read_whole(state: State) -> WholePartition:
-    sides = [_read_item(state, "sides", k, 2**31).tolist() for k in _range(state, "sides")]
-    return WholePartition(state.text("name"), tuple(map(tuple, sides)))
 
 
 def _check_parts(composition: Composition, state: State) -> None:
@@ -345,5 +322,4 @@ def _count_designed(tree: Branch) -> float:
     return count
 
 
-register_kind("whole partition", WholePartition, _whole_state, _read_whole)
 register_kind("composition", Composition, _composition_state, _read_composition)

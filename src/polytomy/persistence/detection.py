@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 from polytomy.datasets import FORMATS
 from polytomy.errors import ModelFileError
 from polytomy.learners.preparation import split_pipeline
+from polytomy.persistence.archive import open_model_file
 from polytomy.persistence.control_files import load_control
 from polytomy.persistence.info import ModelInfo, info_of_loaded, read_saved_info
 from polytomy.persistence.libagf_files import HEAD_BYTES, is_all_in_one, load_all_in_one
 from polytomy.persistence.libsvm_models import check_kernel_rows, classifier_from_libsvm
 from polytomy.persistence.libsvm_text import read_model
-from polytomy.persistence.model_files import open_model_file
 from polytomy.persistence.saving import load_archive
 
 __all__ = ["FileKind", "OpenedModel", "find_kind", "load", "open_model", "read_info"]

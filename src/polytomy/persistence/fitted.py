@@ -10,57 +10,63 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.classifier import PolytomyClassifier
-from polytomy.errors import ModelFileError, PolytomyWarning, SchemeError
+from polytomy.errors import ModelFileError, PolytomyWarning
 from polytomy.learners.bank import Bank
+from polytomy.learners.preparation import resolve_estimator
 from polytomy.learners.trained import TrainedBinary
 from polytomy.model.arrangement import Arrangement
 from polytomy.model.composition import Composition
 from polytomy.model.dichotomies import Dichotomy, bind_classes
-from polytomy.model.scheme_argument import Solver, members_of
-from polytomy.scheme import Scheme, SchemeEnsemble
+from polytomy.scheme import Scheme
 
-__all__ = ["arrange_in_order", "compose_trained", "fitted_classifier", "order_in_scheme"]
+__all__ = ["arrange_in_order", "compose_classifier", "fitted_classifier"]
 
 
-def compose_trained(
+def compose_classifier(
+    scheme: Scheme,
     binaries: Sequence[TrainedBinary],
-    dichotomies: Sequence[Dichotomy],
-    classes: NDArray[Any],
-    scheme: Scheme | SchemeEnsemble,
-    solver: Solver,
-    *,
-    arrangements: Sequence[Arrangement] | None = None,
-    prediction_dtype: Any = np.float64,
-    tie_order: Sequence[int] | None = None,
-) -> Composition:
-    """Return the composition of trained binaries, or raise ModelFileError if they do not fit.
+    solver: str,
+    n_features: int,
+    estimator: Any = None,
+) -> PolytomyClassifier:
+    """Return the fitted classifier of a scheme and its trained binaries.
+
+    Ties are broken by the order of the classes in the scheme, as LIBSVM and libAGF do.
 
     Parameters
     ----------
-    binaries : the trained binaries
-    dichotomies : what each of them separates
-    classes : labels of the data
-    scheme : how their answers are combined
+    scheme : Scheme
+    binaries : list of TrainedBinary, one for each partition of the scheme
     solver : name of a method
-    arrangements : which binaries answer for the partitions of each member of the scheme; by default
-        the binaries are those of the partitions, in order
-    prediction_dtype : float64 or float32
-    tie_order : see Composition
+    n_features : number of features
+    estimator : parameter of the classifier, to train it again
     """
-    if arrangements is None:
-        arrangements = [arrange_in_order(scheme, classes) for scheme in members_of(scheme)]
-    try:
-        return Composition(
-            classes,
-            scheme,
-            tuple(dichotomies),
-            tuple(arrangements),
-            Bank(binaries, prediction_dtype),
-            solver,
-            None if tie_order is None else tuple(tie_order),
+    # All labels are text if some are, because an array has one type.
+    is_mixed = len({isinstance(label, str) for label in scheme.classes}) > 1
+    labels = np.array([str(label) if is_mixed else label for label in scheme.classes])
+    order: list[int] = np.argsort(labels).tolist()
+    rank = {position: i for i, position in enumerate(order)}
+    to_train = resolve_estimator(estimator)
+    dichotomies = [
+        Dichotomy(
+            str(each.binary),
+            tuple([rank[c] for c in each.negative]),
+            tuple([rank[c] for c in each.positive]),
+            each.binary,
+            to_train,
         )
-    except SchemeError as error:
-        raise ModelFileError(str(error)) from error
+        for each in scheme.partitions
+    ]
+    composition = Composition(
+        labels[order],
+        scheme,
+        tuple(dichotomies),
+        (arrange_in_order(scheme, labels[order]),),
+        Bank(binaries),
+        solver,
+        tuple([rank[position] for position in range(len(labels))]),
+    )
+    return fitted_classifier(composition, n_features=n_features, estimator=estimator)
 
 
 def arrange_in_order(scheme: Scheme, classes: NDArray[Any]) -> Arrangement:
@@ -71,12 +77,6 @@ def arrange_in_order(scheme: Scheme, classes: NDArray[Any]) -> Arrangement:
         warnings.simplefilter("ignore", PolytomyWarning)
         positions = bind_classes(scheme, classes)
     return Arrangement(scheme, positions, np.arange(n_rows), np.ones(n_rows))
-
-
-def order_in_scheme(arrangement: Arrangement) -> list[int]:
-    """Return the class indices in the order in which the scheme names the classes."""
-    order: list[int] = np.argsort(arrangement.positions).tolist()
-    return order
 
 
 def fitted_classifier(

@@ -12,20 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 
 from polytomy.calibration.calibrators import TemperatureCalibrator
 from polytomy.errors import ArgumentError, ModelFileError
 from polytomy.learners.borders import BorderMachine
 from polytomy.learners.trained import Output, TrainedBinary
-from polytomy.model.dichotomies import Dichotomy
-from polytomy.persistence.fitted import (
-    arrange_in_order,
-    compose_trained,
-    fitted_classifier,
-    order_in_scheme,
-)
-from polytomy.persistence.model_files import LARGEST_TEXT_BYTES, open_model_file, size_of
+from polytomy.persistence.archive import open_model_file, read_text_content, size_of
+from polytomy.persistence.fitted import compose_classifier
 from polytomy.scheme import CodingMatrix, Scheme
 from polytomy.scheme.nodes import DEFAULT_BASE, number_binaries, own_base
 from polytomy.scheme.short_forms import SHORT_FORMS
@@ -201,53 +194,11 @@ def compose_models(
     n_features: int,
     scaler: StandardScaler | None = None,
 ) -> Any:
-    """Return the fitted classifier of a scheme and its trained binaries.
-
-    Parameters
-    ----------
-    scheme : Scheme
-    binaries : list of TrainedBinary, one for each partition of the scheme
-    solver : name of a method
-    n_features : number of features
-    scaler : fitted scaler for the samples, optional
-
-    Returns
-    -------
-    PolytomyClassifier, or a pipeline of the scaler and one
-    """
-    labels = _labels_of(scheme)
-    rank = {position: i for i, position in enumerate(np.argsort(labels).tolist())}
-    dichotomies = [
-        Dichotomy(
-            str(each.binary),
-            tuple([rank[c] for c in each.negative]),
-            tuple([rank[c] for c in each.positive]),
-            each.binary,
-            estimator=SVC(),
-        )
-        for each in scheme.partitions
-    ]
-    classes = np.sort(labels)
-    arrangement = arrange_in_order(scheme, classes)
-    composition = compose_trained(
-        binaries,
-        dichotomies,
-        classes,
-        scheme,
-        solver,
-        arrangements=[arrangement],
-        tie_order=order_in_scheme(arrangement),
-    )
-    classifier = fitted_classifier(composition, n_features=n_features)
+    """Return the fitted classifier of a scheme and its binaries, after a scaler if there is one."""
+    classifier = compose_classifier(scheme, binaries, solver, n_features)
     if scaler is None:
         return classifier
     return Pipeline([("scaler", scaler), ("classifier", classifier)])
-
-
-def _labels_of(scheme: Scheme) -> NDArray[Any]:
-    """Return the labels as an array of one type: all as text if some are text."""
-    is_mixed = len({isinstance(label, str) for label in scheme.classes}) > 1
-    return np.array([str(label) if is_mixed else label for label in scheme.classes])
 
 
 # -- libAGF's classifiers in one text file, which mbh2mbm writes --
@@ -285,13 +236,7 @@ def load_all_in_one(path: str | os.PathLike[str], *, n_features: int | None = No
     fitted PolytomyClassifier, or a pipeline of a scaler and one
     """
     source = os.fspath(path)
-    with open_model_file(path) as file:
-        if size_of(file) > LARGEST_TEXT_BYTES:
-            raise ModelFileError(
-                f"{source}: the file is larger than the limit of {LARGEST_TEXT_BYTES:,} bytes"
-            )
-        content = file.read(LARGEST_TEXT_BYTES)
-    scheme, machines = _AllInOneReader(content, source).read()
+    scheme, machines = _AllInOneReader(read_text_content(path), source).read()
     own = machines[0].n_features_in_
     if n_features not in (None, own):
         raise ModelFileError(

@@ -25,13 +25,7 @@ from polytomy.learners.preparation import list_steps, split_pipeline, takes_pair
 from polytomy.learners.svm.machines import KernelMachine, VectorPool, kernel_of, pool_by_bytes
 from polytomy.learners.trained import Output, TrainedBinary
 from polytomy.model.composition import Composition
-from polytomy.model.dichotomies import Dichotomy
-from polytomy.persistence.fitted import (
-    arrange_in_order,
-    compose_trained,
-    fitted_classifier,
-    order_in_scheme,
-)
+from polytomy.persistence.fitted import compose_classifier
 from polytomy.persistence.libsvm_text import LibsvmModel, print_libsvm, read_model
 
 __all__ = [
@@ -101,32 +95,15 @@ def classifier_from_libsvm(
         scheme = one_vs_one(model.labels)
     except ArgumentError as error:
         raise ModelFileError(f"{source}: {error}") from error
-    classes = np.unique(np.array(model.labels, dtype=np.int64))
-    position = {label: i for i, label in enumerate(classes.tolist())}
     pairs = {pair: k for k, pair in enumerate(model.pairs())}
-    estimator = _unfitted_machine(model)
-    binaries, dichotomies = [], []
+    binaries = []
     for partition in scheme.partitions:
         (negative,), (positive,) = partition.negative, partition.positive
         pair = min(negative, positive), max(negative, positive)
-        name = str(partition.binary)
-        is_first = positive < negative
+        name, is_first = str(partition.binary), positive < negative
         binaries.append(binary_of_pair(model, pool, pair, pairs[pair], is_first, name))
-        labels = model.labels[negative], model.labels[positive]
-        low, high = ((position[label],) for label in labels)
-        dichotomies.append(Dichotomy(name, low, high, partition.binary, estimator))
-    arrangement = arrange_in_order(scheme, classes)
-    composition = compose_trained(
-        binaries,
-        dichotomies,
-        classes,
-        scheme,
-        VOTES if model.prob_a is None else _COUPLED,
-        arrangements=[arrangement],
-        # svm-predict breaks ties by the order of the labels in the file.
-        tie_order=order_in_scheme(arrangement),
-    )
-    return fitted_classifier(composition, n_features=pool.n_features, estimator=estimator)
+    solver = VOTES if model.prob_a is None else _COUPLED
+    return compose_classifier(scheme, binaries, solver, pool.n_features, _unfitted_machine(model))
 
 
 def pool_of(model: LibsvmModel, source: str, n_features: int | None) -> VectorPool:

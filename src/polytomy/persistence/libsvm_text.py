@@ -21,7 +21,7 @@ from sklearn.datasets import load_svmlight_file
 
 from polytomy.errors import ArgumentError, ModelFileError
 from polytomy.learners.svm.kernels import LARGEST_DEGREE, KernelFunction
-from polytomy.persistence.model_files import LARGEST_TEXT_BYTES, open_model_file, size_of
+from polytomy.persistence.archive import open_model_file, read_text_content
 
 __all__ = ["LibsvmModel", "parse_libsvm", "print_libsvm", "read_model"]
 
@@ -91,12 +91,7 @@ def read_model(path: str | os.PathLike[str]) -> LibsvmModel:
         head = file.read(_LONGEST_KEY + 1)
         if head.split(b" ")[0].decode("ascii", "replace") not in _KEYS:
             raise ModelFileError(f"{source}: this is not a LIBSVM model")
-        if size_of(file) > LARGEST_TEXT_BYTES:
-            raise ModelFileError(
-                f"{source}: the file is larger than the limit of {LARGEST_TEXT_BYTES:,} bytes"
-            )
-        content = head + file.read(LARGEST_TEXT_BYTES)
-    return parse_libsvm(content, source)
+    return parse_libsvm(read_text_content(path), source)
 
 
 def parse_libsvm(content: bytes, source: str) -> LibsvmModel:

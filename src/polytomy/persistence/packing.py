@@ -37,6 +37,8 @@ __all__ = ["Packer", "Unpacker", "pack_labels"]
 
 _FLOATS = ("float64", "float32", "float16")
 _INTEGERS = tuple(f"{sign}int{bits}" for sign in ("u", "") for bits in (8, 16, 32, 64))
+#: Values that are the same in JSON. A kind checks the range of its numbers itself.
+_SIMPLE = frozenset((str, int, float, bool, type(None)))
 #: How deeply values may be nested.
 _DEEPEST = 40
 _BYTE_ORDERS = "<>=|"
@@ -190,6 +192,10 @@ class Unpacker:
         if "kind" in value:
             return self._make_instance(value, where, depth)
         match value:
+            case {"array": [str(type_), *shape]}:
+                return self._read_array(type_, shape, where)
+            case {"same": int(number)} if 0 <= number < len(self._instances):
+                return self._instances[number]
             case {"tuple": list(items)}:
                 return tuple(self.unpack(items, where, depth + 1))
             case {"float": "inf" | "-inf" | "nan" as name}:
@@ -198,14 +204,10 @@ class Unpacker:
                 read = self.unpack(pairs, where, depth + 1)
                 if all(isinstance(key, bool | int | float | str | None) for key, _ in read):
                     return dict(read)
-            case {"array": [str(type_), *shape]}:
-                return self._read_array(type_, shape, where)
             case {"sparse": [_, _, _, _] as parts}:
                 return _make_sparse(self.unpack(parts, where, depth + 1), where)
             case {"labels": [str(type_), list(labels)]}:
                 return _make_labels(type_, labels, where)
-            case {"same": int(number)} if 0 <= number < len(self._instances):
-                return self._instances[number]
             case {"object": int(number)} if 0 <= number < len(self._objects):
                 return self._objects[number]
         raise ModelFileError(f"{where} is not a value that polytomy writes")
@@ -224,9 +226,9 @@ class Unpacker:
                 "package defines it, import that first."
             )
         values = {
-            name: self.unpack(each, f"{where}.{name}", depth + 1)
+            # Most values of thousands of binaries are these.
+            name: each if type(each) in _SIMPLE else self.unpack(each, f"{where}.{name}", depth + 1)
             for name, each in packed.items()
-            if name != "kind"
         }
         try:
             instance = kind.from_state(State(values, where))
@@ -247,7 +249,7 @@ class Unpacker:
         part = self._arrays[name][start : start + size]
         if name in _INTEGERS:
             part = part.astype(np.int64)
-        return np.ascontiguousarray(part.reshape(shape[::-1]).T)
+        return part if len(shape) == 1 else np.ascontiguousarray(part.reshape(shape[::-1]).T)
 
 
 def _make_sparse(parts: list[Any], where: str) -> Any:

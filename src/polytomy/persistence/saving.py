@@ -14,7 +14,6 @@ The description has the fields
 format                "polytomy model", and format_version
 versions              the versions of the packages that wrote the file
 metadata              the dict that the user passed to `save`
-members               for each other member its size in bytes and its sha256
 info                  what `read_info` tells about the model (`info.py`)
 model                 the state of the model, packed as `packing.py` describes
 ====================  ==============================================================================
@@ -42,7 +41,12 @@ from polytomy.errors import Argument, ArgumentError, ModelFileError
 from polytomy.learners.estimator_states import share_support_vectors
 from polytomy.learners.preparation import split_pipeline
 from polytomy.model.composition import Composition
-from polytomy.persistence.archive import array_bytes, open_archive, write_archive
+from polytomy.persistence.archive import (
+    SKOPS_OBJECTS,
+    array_bytes,
+    open_archive,
+    write_archive,
+)
 from polytomy.persistence.compositions import allows_probabilities
 from polytomy.persistence.info import describe_model
 from polytomy.persistence.models import check_fitted
@@ -52,8 +56,6 @@ from polytomy.regression import PolytomyRegressor
 from polytomy.states import is_plain
 
 __all__ = ["load_archive", "save"]
-
-_SKOPS_OBJECTS = "others.skops"
 
 
 def save(
@@ -113,6 +115,8 @@ def save(
     last = split_pipeline(classifier)[1]
     core: Any = getattr(last, "classifier_", last) if type(last) is PolytomyRegressor else last
     check_fitted(classifier, core)
+    # Prediction sets need this too, so it is computed once.
+    core.composition_ = core.composition_.with_conformity()
     # A copy without what is not saved.
     kept = copy.copy(core)
     kept.composition_ = _kept_composition(core.composition_, out_of_fold)
@@ -141,7 +145,7 @@ def save(
     }
     members = {f"{name}.npy": array_bytes(array) for name, array in packer.arrays().items()}
     if packer.objects:
-        members[_SKOPS_OBJECTS] = dump_skops_objects(packer.objects)
+        members[SKOPS_OBJECTS] = dump_skops_objects(packer.objects)
     write_archive(path, description, members)
 
 
@@ -155,10 +159,10 @@ def _kept_composition(composition: Composition, out_of_fold: bool) -> Compositio
             Argument("final_calibration", "bias"),
             ".",
         )
-    kept = composition.with_conformity()
+    kept, final = composition, composition.final
     if not out_of_fold:
-        final = None if kept.final is None else replace(kept.final, probabilities=None)
-        kept = replace(kept, final=final, out_of_fold=None)
+        final = None if final is None else replace(final, probabilities=None)
+        kept = replace(composition, final=final, out_of_fold=None)
     if not allows_probabilities(kept):
         assert scores is not None
         raise ArgumentError(
@@ -181,9 +185,9 @@ def load_archive(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> A
     archive = open_archive(path)
     try:
         objects: list[Any] = []
-        if _SKOPS_OBJECTS in archive:
+        if SKOPS_OBJECTS in archive:
             objects = load_skops_objects(
-                archive.content(_SKOPS_OBJECTS),
+                archive.content(SKOPS_OBJECTS),
                 trusted,
                 archive.source,
                 saved_with=archive.version_of("scikit-learn"),

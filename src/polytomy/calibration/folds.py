@@ -21,22 +21,6 @@ from numpy.typing import NDArray
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.rows import count_rows, group_rows, take_values
 
-__all__ = [
-    "AUTO_FOLDS",
-    "MANY_ROWS",
-    "Folds",
-    "HoldOut",
-    "RoutedSplitter",
-    "check_folds",
-    "choose_folds",
-    "deal_classes",
-    "deal_rows",
-    "is_splitter",
-    "make_folds",
-    "row_numbers",
-    "splits_within",
-]
-
 AUTO_FOLDS = "auto"
 """The value of ``cv`` that chooses between folds and one held-out part."""
 

@@ -23,17 +23,6 @@ from polytomy.datasets.sources import list_files
 from polytomy.datasets.tables import NoRowsError, ReadOptions
 from polytomy.errors import Argument, ArgumentError, DataError
 
-__all__ = [
-    "FilePart",
-    "FileSurvey",
-    "FolderSurvey",
-    "divide_files",
-    "list_data_files",
-    "merge_surveys",
-    "read_part",
-    "survey_file",
-]
-
 _KINDS = ("parquet", "csv", "tsv")
 
 # Size of the samples of a part of a Parquet file.

@@ -171,6 +171,10 @@ class Table(ABC):
         self._path = source
         self._options = options
 
+    def error(self, *message: str | Argument, **place: Any) -> DataError:
+        """Return an error that names the file; see `error_at` for its place."""
+        return error_at(self.source, *message, **place)
+
     @abstractmethod
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
@@ -202,14 +206,10 @@ class Table(ABC):
         """Return the table; DataError if it does not have the features that were asked for."""
         features, n_expected = self._options.features, self._options.n_features
         if n_expected not in (None, self.n_features):
-            raise DataError(
-                f"{self.source}: expected {n_expected} features; found {self.n_features}"
-            )
+            raise self.error(f"expected {n_expected} features; found {self.n_features}")
         names = None if isinstance(features, int | None) else tuple(features)
         if names is not None and self.feature_names not in (None, names):
-            raise DataError(
-                f"{self.source}: the feature names, or their order, are not the expected ones"
-            )
+            raise self.error("the feature names, or their order, are not the expected ones")
         return self
 
     @property

@@ -31,8 +31,6 @@ from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import Candidate
 from polytomy.selection.measuring import FoldMeasurer, Progress, RaceSetup
 
-__all__ = ["Progress", "Race", "RaceSetup", "Runner", "comparison_folds", "find_metric", "run_race"]
-
 Floats = NDArray[np.float64]
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 """The rows to train on, and the held-out rows."""

@@ -20,12 +20,13 @@ from scipy.sparse import issparse
 from polytomy.errors import PolytomyError, PolytomyWarning
 from polytomy.inputs.rows import take_rows
 from polytomy.learners.options import TrainingOptions
+from polytomy.learners.problems import Dichotomy
 from polytomy.learners.svm.machines import pool_by_bytes
 from polytomy.learners.trained import TrainedBinary
 from polytomy.metrics import METRICS, JudgedSamples
 from polytomy.metrics.reliability import check_bins, reliability_sums
 from polytomy.model.composition import Composition
-from polytomy.model.dichotomies import Dichotomy, bind_classes
+from polytomy.model.dichotomies import bind_classes
 from polytomy.model.fitting import TrainedBinaries, fit_binaries
 from polytomy.model.plan import TrainingPlan, plan_training
 from polytomy.model.scheme_argument import check_solver, members_of, scheme_from
@@ -33,16 +34,6 @@ from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.trials.datasets import Dataset
 from polytomy.trials.measures import MEASURES
 from polytomy.trials.protocol import CALIBRATION, FOLDS, Pair, Protocol, Split, describe_estimator
-
-__all__ = [
-    "Configuration",
-    "Training",
-    "count_support_vectors",
-    "make_schemes",
-    "measure_trial",
-    "train_binaries",
-]
-
 
 Floats = NDArray[np.float64]
 

@@ -31,18 +31,6 @@ from polytomy.solvers.solving import find_method
 from polytomy.trials.catalogue import CATALOGUE, DEFAULT_ESTIMATOR
 from polytomy.trials.datasets import Dataset
 
-__all__ = [
-    "PAPER_PAIRS",
-    "Pair",
-    "Protocol",
-    "ProtocolOptions",
-    "Split",
-    "describe_estimator",
-    "pairs_from",
-    "split_classes",
-    "standardise",
-]
-
 # As in LIBSVM's probabilities: a sigmoid from five folds.
 CALIBRATION = "auto"
 FOLDS = 5

@@ -12,16 +12,6 @@ from polytomy.trials.measures import MEASURES
 from polytomy.trials.results import TIE, Cell, PairName, Results, format_cell
 from polytomy.trials.statistics import Interval, mean_interval
 
-__all__ = [
-    "HEADLINE",
-    "Lead",
-    "compare_on",
-    "describe_data",
-    "describe_estimators",
-    "find_lead",
-    "summarise",
-]
-
 HEADLINE = "accuracy"
 """The measure that decides which pair is best: all pairs have it, and it is widely known."""
 

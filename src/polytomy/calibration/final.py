@@ -453,7 +453,9 @@ class ProvidedMap:
     @classmethod
     def from_state(cls, state: State) -> ProvidedMap:
         """Return the map of a state."""
-        calibrator = state.part("calibrator", "estimator", "predict_proba")
+        calibrator = state.value("calibrator")
+        if not hasattr(calibrator, "predict_proba"):
+            raise state.fault("calibrator", "an object with predict_proba")
         floor = state.number("floor", least=np.finfo(np.float64).tiny, most=LARGEST)
         return cls(calibrator, floor, state.integer("n_classes", least=1))
 

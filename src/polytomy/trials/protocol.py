@@ -62,6 +62,11 @@ class Pair(NamedTuple):
         """Both names, separated by a comma."""
         return f"{self.configuration}, {self.method}"
 
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether it has a final calibration."""
+        return self.final_calibration is not None
+
     def describe(self) -> dict[str, str]:
         """Return text that identifies this pair."""
         described = {

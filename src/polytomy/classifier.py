@@ -38,8 +38,6 @@ from polytomy.model.streaming import StreamingMixin
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.choice import choose_scheme
 
-__all__ = ["PolytomyClassifier"]
-
 
 class PolytomyClassifier(
     StreamingMixin,

@@ -39,28 +39,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "Argument",
-    "ArgumentError",
-    "CalibrationWarning",
-    "ClassOrderWarning",
-    "ClusterError",
-    "CodeError",
-    "CodeProblem",
-    "ControlError",
-    "ControlWarning",
-    "DataError",
-    "Message",
-    "ModelFileError",
-    "PolytomyError",
-    "PolytomyWarning",
-    "Problem",
-    "PythonOnly",
-    "RoutineWarning",
-    "SchemeError",
-    "warn_caller",
-]
-
 _PACKAGE = str(Path(__file__).parent) + os.sep
 
 

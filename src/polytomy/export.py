@@ -23,8 +23,6 @@ from polytomy.model.composition import Composition
 from polytomy.onnx_graph import Graph, Value, import_onnx
 from polytomy.solvers import METHODS
 
-__all__ = ["to_onnx"]
-
 _DTYPE = Parameter("dtype", choices=PRECISIONS)
 
 

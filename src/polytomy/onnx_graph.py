@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from polytomy.errors import ArgumentError
 
-__all__ = ["Graph", "Operand", "Value", "import_onnx"]
-
 # Versions of the operators and of the file format, supported since onnx 1.12.
 _OPSET_VERSION, _IR_VERSION = 17, 8
 # Protocol buffers are limited to 2 GiB. All but the constants take far less than the difference.

@@ -43,11 +43,8 @@ from polytomy.model.scheme_argument import gives_probabilities, members_of, sche
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import Candidate, candidates_from, expand_candidates
 from polytomy.selection.choice import DEFAULT_SCORING, choose_runner, tabulate_race
-from polytomy.selection.measuring import is_trained_without_calibration
-from polytomy.selection.race import Race, RaceSetup, comparison_folds, find_metric, run_race
-
-__all__ = ["SchemeSearchCV"]
-
+from polytomy.selection.measuring import RaceSetup, is_trained_without_calibration
+from polytomy.selection.race import Race, comparison_folds, find_metric, run_race
 
 _CHECKS: dict[str, Any] = {
     "cv": check_folds,

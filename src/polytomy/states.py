@@ -40,18 +40,6 @@ from scipy.sparse import issparse
 
 from polytomy.errors import ModelFileError
 
-__all__ = [
-    "LARGEST",
-    "Kind",
-    "State",
-    "field_values",
-    "find_kind",
-    "find_kind_of",
-    "is_plain",
-    "register_kind",
-    "stored_as",
-]
-
 #: Limit of most numbers in a state: sums of products of larger ones could overflow.
 LARGEST = 1e100
 

@@ -1,4 +1,9 @@
-"""Platt's targets, and the fit of log-odds to them."""
+"""Calibrators: maps from decision values to probabilities, and the parameter ``calibration``.
+
+A calibrator tells everything about itself here: how it is fitted and applied, alone and many at
+once, how it is saved, and its ONNX graph. `CALIBRATORS` has them by name; `register_calibrator`
+adds others.
+"""
 
 from __future__ import annotations
 
@@ -10,33 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
+from polytomy.calibration.vector_scaling import VectorScaling, fit_vector_scaling
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.arguments import CALIBRATIONS, did_you_mean
+from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.seeds import seed_all
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 from polytomy.routines.reference.calibration import platt_targets
-from polytomy.states import State, stored_as
-
-__all__ = [
-    "Calibration",
-    "Calibrator",
-    "HeldOut",
-    "IsotonicCalibrator",
-    "LogisticMap",
-    "ProvidedCalibrator",
-    "SigmoidCalibrator",
-    "TemperatureCalibrator",
-    "UncalibratedMap",
-    "calibrate",
-    "fit_calibrators",
-    "fit_log_odds",
-    "fit_sigmoids",
-    "fitting_data",
-    "make_calibrator",
-    "platt_targets",
-]
+from polytomy.states import State, register_kind, stored_as
 
 
 def fit_log_odds(
@@ -67,11 +54,38 @@ def fit_log_odds(
     return fitted
 
 
-# -- Calibrators: maps from decision values to probabilities --
+class HeldOut(NamedTuple):
+    """The data that a calibrator learns from.
+
+    Attributes
+    ----------
+    values : array of shape (n_samples,), decision values
+    target : bool array of shape (n_samples,), True on the +1 side
+    weight : array of shape (n_samples,), optional
+    """
+
+    values: NDArray[np.float64]
+    target: NDArray[np.bool_]
+    weight: NDArray[np.float64] | None = None
+
+    def part(self, samples: slice) -> HeldOut | None:
+        """Return some consecutive samples; None if there are none."""
+        values = self.values[samples]
+        if not len(values):
+            return None
+        weight = None if self.weight is None else self.weight[samples]
+        return HeldOut(values, self.target[samples], weight)
 
 
 class Calibrator(Protocol):
-    """The interface of a calibrator."""
+    """The interface of a calibrator.
+
+    It may also have ``state()`` and ``from_state(state)``, to be saved (see `polytomy.states`), a
+    static method ``to_onnx(graph, values, calibrators)`` (see `export_calibration`), a static
+    method ``fit_many(calibrators, held_out)`` if fitting many at once is faster, and a static
+    method ``fit_sides(values, sides, weight)``, which returns a `VectorScaling` for partitions with
+    more than two sides.
+    """
 
     def fit(
         self,
@@ -179,9 +193,32 @@ class SigmoidCalibrator(LogisticMap):
         self, decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Minimise the log-loss against Platt's targets."""
-        values, is_positive, weight = fitting_data(decision_values, target, sample_weight)
-        fit_sigmoids([self], values, is_positive, weight, np.array([0, len(values)]))
+        held_out = fitting_data(decision_values, target, sample_weight)
+        self.fit_many([self], [HeldOut(*held_out)])
         return self
+
+    @staticmethod
+    def fit_many(calibrators: Sequence[SigmoidCalibrator], held_out: Sequence[HeldOut]) -> None:
+        """Fit many sigmoids at once, each to its own samples."""
+        values = np.concatenate([each.values for each in held_out])
+        weight = np.ones(len(values))
+        if any(each.weight is not None for each in held_out) or not np.isfinite(values).all():
+            held_out = [HeldOut(*fitting_data(*each)) for each in held_out]
+            values = np.concatenate([each.values for each in held_out])
+            weight = np.concatenate([each.weight for each in held_out if each.weight is not None])
+        is_positive = np.concatenate([each.target for each in held_out])
+        starts = np.cumsum([0, *(len(each.values) for each in held_out)])
+        fitted = routine("fit_sigmoids", "calibration")(values, is_positive, weight, starts)
+        lines = zip(*map(np.ndarray.tolist, fitted), strict=True)
+        for calibrator, line in zip(calibrators, lines, strict=True):
+            calibrator.slope_, calibrator.intercept_ = line
+
+    @staticmethod
+    def fit_sides(
+        values: NDArray[np.float64], sides: NDArray[np.intp], weight: NDArray[np.float64] | None
+    ) -> VectorScaling:
+        """Return a slope and an intercept for each of several sides."""
+        return fit_vector_scaling(values, sides, weight)
 
 
 @stored_as("calibrator/temperature")
@@ -227,6 +264,13 @@ class TemperatureCalibrator(LogisticMap):
         slope = fit_log_odds(values[:, np.newaxis] / scale, targets, weight)[0]
         self.slope_ = max(0.0, float(slope / scale))
         return self
+
+    @staticmethod
+    def fit_sides(
+        values: NDArray[np.float64], sides: NDArray[np.intp], weight: NDArray[np.float64] | None
+    ) -> VectorScaling:
+        """Return one slope for all of several sides."""
+        return fit_vector_scaling(values, sides, weight, common_slope=True)
 
 
 @stored_as("calibrator/isotonic")
@@ -311,28 +355,6 @@ class IsotonicCalibrator:
         return "IsotonicCalibrator()"
 
 
-def fit_sigmoids(
-    calibrators: Sequence[SigmoidCalibrator],
-    values: NDArray[np.float64],
-    is_positive: NDArray[np.bool_],
-    weight: NDArray[np.float64],
-    starts: NDArray[np.intp],
-) -> None:
-    """Fit many sigmoids at once.
-
-    Parameters
-    ----------
-    calibrators : calibrators to fit
-    values, is_positive, weight : the results of `fitting_data`, one calibrator after another
-    starts : where the samples of each calibrator start, and where those of the last one end
-    """
-    fitted = routine("fit_sigmoids", "calibration")(values, is_positive, weight, starts)
-    for calibrator, slope, intercept in zip(
-        calibrators, *map(np.ndarray.tolist, fitted), strict=True
-    ):
-        calibrator.slope_, calibrator.intercept_ = slope, intercept
-
-
 def fitting_data(
     decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
@@ -358,9 +380,6 @@ def fitting_data(
         counts = weight > 0
         values, is_positive, weight = values[counts], is_positive[counts], weight[counts]
     return values, is_positive, weight
-
-
-# -- The parameter ``calibration``: from its value to a calibrator; many calibrators at once --
 
 
 #: A value of the parameter: a name, None, or an object like a Calibrator.
@@ -445,13 +464,50 @@ class ProvidedCalibrator:
         return f"ProvidedCalibrator({self.calibrator!r})"
 
 
-_CALIBRATORS: dict[str | None, type[Calibrator]] = {
-    "auto": SigmoidCalibrator,
+CALIBRATORS: dict[str, type[Calibrator]] = {
     "sigmoid": SigmoidCalibrator,
     "isotonic": IsotonicCalibrator,
     "temperature": TemperatureCalibrator,
-    None: UncalibratedMap,
 }
+"""The calibrators by name."""
+
+
+def register_calibrator(name: str, calibrator: type[Calibrator]) -> None:
+    """Add a calibrator, so that its name is accepted wherever a calibration is chosen.
+
+    Parameters
+    ----------
+    name : str
+    calibrator : class with the methods of `Calibrator`, made without arguments
+        If it has ``state`` and ``from_state``, models with it can be saved.
+    """
+    if name in {"auto", "none", *CALIBRATORS}:
+        raise ArgumentError(
+            f"There is already a calibration called {name!r}. Give this one another name."
+        )
+    CALIBRATORS[name] = calibrator
+    if hasattr(calibrator, "from_state"):
+        register_kind(f"calibrator/{name}", calibrator)
+
+
+def find_calibrator(calibration: Calibration) -> type[Calibrator] | None:
+    """Return the class of a calibrator's name; None for a value that is not a name."""
+    if not isinstance(calibration, str):
+        return None
+    return CALIBRATORS.get("sigmoid" if calibration == "auto" else calibration)
+
+
+def fit_sides(
+    calibration: str,
+    values: NDArray[np.float64],
+    sides: NDArray[np.intp],
+    weight: NDArray[np.float64] | None,
+) -> VectorScaling:
+    """Return the scaling of a named calibration for the values of several sides."""
+    scaling: VectorScaling = cast(Any, find_calibrator(calibration)).fit_sides(
+        values, sides, weight
+    )
+    return scaling
 
 
 def make_calibrator(calibration: Calibration, seed: int | None = None) -> Calibrator:
@@ -459,7 +515,7 @@ def make_calibrator(calibration: Calibration, seed: int | None = None) -> Calibr
 
     Parameters
     ----------
-    calibration : "auto", "sigmoid", "isotonic", "temperature", None or a calibrator
+    calibration : "auto", a name in CALIBRATORS, None or a calibrator
         "auto" is the sigmoid; a calibrator is copied.
     seed : int, optional
         Sets every random_state of a user's calibrator.
@@ -469,16 +525,20 @@ def make_calibrator(calibration: Calibration, seed: int | None = None) -> Calibr
     >>> make_calibrator("isotonic")
     IsotonicCalibrator()
     """
-    if calibration is None or isinstance(calibration, str):
-        if calibration not in _CALIBRATORS:
-            names = ", ".join(f'"{name}"' for name in CALIBRATIONS)
+    if calibration is None:
+        return UncalibratedMap()
+    if isinstance(calibration, str):
+        kind = find_calibrator(calibration)
+        if kind is None:
+            known = ["auto", *CALIBRATORS]
+            names = ", ".join(f'"{name}"' for name in known)
             raise ArgumentError(
                 Argument("calibration", calibration),
-                f" is not known.{did_you_mean(calibration, CALIBRATIONS)} Use {names}, None, or "
-                "an object with fit and predict.",
+                f" is not known.{did_you_mean(calibration, known)} Use {names}, None, or an "
+                "object with fit and predict.",
             )
-        return _CALIBRATORS[calibration]()
-    if isinstance(calibration, tuple(_CALIBRATORS.values())):
+        return kind()
+    if isinstance(calibration, (UncalibratedMap, *CALIBRATORS.values())):
         return cast(Calibrator, copy.deepcopy(calibration))
     can_predict = hasattr(calibration, "predict") or hasattr(calibration, "predict_proba")
     if isinstance(calibration, type) or not (hasattr(calibration, "fit") and can_predict):
@@ -493,35 +553,12 @@ def make_calibrator(calibration: Calibration, seed: int | None = None) -> Calibr
     return provided
 
 
-class HeldOut(NamedTuple):
-    """The data that a calibrator learns from.
-
-    Attributes
-    ----------
-    values : array of shape (n_samples,), decision values
-    target : bool array of shape (n_samples,), True on the +1 side
-    weight : array of shape (n_samples,), optional
-    """
-
-    values: NDArray[np.float64]
-    target: NDArray[np.bool_]
-    weight: NDArray[np.float64] | None = None
-
-    def part(self, samples: slice) -> HeldOut | None:
-        """Return some consecutive samples; None if there are none."""
-        values = self.values[samples]
-        if not len(values):
-            return None
-        weight = None if self.weight is None else self.weight[samples]
-        return HeldOut(values, self.target[samples], weight)
-
-
 def fit_calibrators(
     calibration: Calibration, held_out: Sequence[HeldOut | None], seeds: Sequence[int | None]
 ) -> list[Calibrator | None]:
     """Return a fitted calibrator for each of many binaries, or None if there is nothing to learn.
 
-    All sigmoids are fitted at once.
+    Calibrators with ``fit_many`` are fitted at once.
 
     Parameters
     ----------
@@ -533,32 +570,18 @@ def fit_calibrators(
         None if each is None else make_calibrator(calibration, seed)
         for each, seed in zip(held_out, seeds, strict=True)
     ]
-    sigmoids: list[SigmoidCalibrator] = []
-    samples: list[HeldOut] = []
+    together: dict[Any, list[tuple[Any, HeldOut]]] = {}
     for calibrator, each in zip(calibrators, held_out, strict=True):
         if calibrator is None or each is None:
             continue
-        if isinstance(calibrator, SigmoidCalibrator):
-            sigmoids.append(calibrator)
-            samples.append(each)
-        else:
+        fit_many = getattr(calibrator, "fit_many", None)
+        if fit_many is None:
             calibrator.fit(*each)
-    if sigmoids:
-        _fit_sigmoids(sigmoids, samples)
+        else:
+            together.setdefault(fit_many, []).append((calibrator, each))
+    for fit_many, pairs in together.items():
+        fit_many(*map(list, zip(*pairs, strict=True)))
     return calibrators
-
-
-def _fit_sigmoids(sigmoids: Sequence[SigmoidCalibrator], samples: Sequence[HeldOut]) -> None:
-    """Fit sigmoids with the samples of each."""
-    values = np.concatenate([each.values for each in samples])
-    weight = np.ones(len(values))
-    if any(each.weight is not None for each in samples) or not np.isfinite(values).all():
-        samples = [HeldOut(*fitting_data(*each)) for each in samples]
-        values = np.concatenate([each.values for each in samples])
-        weight = np.concatenate([each.weight for each in samples if each.weight is not None])
-    is_positive = np.concatenate([each.target for each in samples])
-    starts = np.cumsum([0, *(len(each.values) for each in samples)])
-    fit_sigmoids(sigmoids, values, is_positive, weight, starts)
 
 
 def calibrate(
@@ -613,11 +636,13 @@ def export_calibration(
     for column, calibrator in enumerate(calibrators):
         export = _find_export(type(calibrator))
         if export is None:
+            first, *others = [name for name, each in CALIBRATORS.items() if _find_export(each)]
             raise ArgumentError(
                 f'binary "{names[column]}" is calibrated by {calibrator!r}, which cannot be '
                 "exported. Fit with ",
-                Argument("calibration", "sigmoid"),
-                ', "temperature" or "isotonic".',
+                Argument("calibration", first),
+                *[f', "{name}"' for name in others[:-1]],
+                f' or "{others[-1]}".',
             )
         columns_of.setdefault(export, []).append(column)
     answers = [

@@ -1,6 +1,11 @@
-"""Maximum likelihood of softmax models: the numerical part of the final calibration.
+"""The final calibration: from the solver's probabilities to calibrated class probabilities.
 
-Two models for the classes of n samples, given features with a column for each class:
+A final calibration tells everything about itself here: how it is fitted and applied, how it is
+saved, and its ONNX graph. `FINAL_CALIBRATIONS` has them by name; `register_final_calibration` adds
+others.
+
+Two models are fitted by maximum likelihood to the classes of n samples, given features with a
+column for each class:
 
 - `fit_scale_and_bias`: logits s·L + b, with s ≥ 0. It has few parameters, so Newton's method needs
   few steps.
@@ -14,9 +19,10 @@ samples are classified correctly.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,30 +34,7 @@ from polytomy.inputs.seeds import seed_all
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 from polytomy.routines.reference import calibration as reference
-from polytomy.states import LARGEST, State, field_values, stored_as
-
-__all__ = [
-    "FINAL_CALIBRATIONS",
-    "LARGEST_LOG_ODDS",
-    "Basis",
-    "BiasMap",
-    "DecoderMap",
-    "FinalFit",
-    "FinalMap",
-    "OutOfFoldAnswers",
-    "ProvidedMap",
-    "ScaleAndBias",
-    "Weighted",
-    "check_export",
-    "check_final_calibration",
-    "clip_decisions",
-    "export_clipping",
-    "find_basis",
-    "fit_each_weighting",
-    "fit_final",
-    "fit_scale_and_bias",
-    "fit_weights",
-]
+from polytomy.states import LARGEST, State, field_values, register_kind, stored_as
 
 Floats = NDArray[np.float64]
 
@@ -280,12 +263,6 @@ def fit_weights(
     return Weighted(float(found[0] / unit_of_scale), found[1:size] / unit_of_bias, weights)
 
 
-# -- The final calibration: from the solver's probabilities to calibrated class probabilities --
-
-
-FINAL_CALIBRATIONS = ("auto", "bias", "decoder")
-"""The names that `final_calibration` accepts."""
-
 LARGEST_LOG_ODDS = 15.0
 """Larger log-odds are not credible, so the decoder clips them."""
 
@@ -476,7 +453,9 @@ class ProvidedMap:
     @classmethod
     def from_state(cls, state: State) -> ProvidedMap:
         """Return the map of a state."""
-        calibrator = state.part("calibrator", "estimator", "predict_proba")
+        calibrator = state.value("calibrator")
+        if not hasattr(calibrator, "predict_proba"):
+            raise state.fault("calibrator", "an object with predict_proba")
         floor = state.number("floor", least=np.finfo(np.float64).tiny, most=LARGEST)
         return cls(calibrator, floor, state.integer("n_classes", least=1))
 
@@ -524,16 +503,52 @@ class FinalFit(NamedTuple):
     probabilities: Floats
 
 
+CrossFit: TypeAlias = "Callable[[OutOfFoldAnswers, NDArray[np.intp]], FinalFit]"
+"""A function of answers and of the parts to leave out in turn, which returns a FinalFit."""
+
+FINAL_CALIBRATIONS: dict[str, CrossFit] = {}
+"""The final calibrations by name."""
+
+
+def register_final_calibration(
+    name: str, fit: Callable[[OutOfFoldAnswers], FinalMap], *, kind: type[FinalMap] | None = None
+) -> None:
+    """Add a final calibration, so that its name is accepted wherever one is chosen.
+
+    Parameters
+    ----------
+    name : str
+    fit : function of `OutOfFoldAnswers` that returns a `FinalMap`
+        It is called for all samples, and without each part of them in turn.
+    kind : class of the maps, optional
+        With ``state`` and ``from_state``, models with it can be saved (see `polytomy.states`); with
+        ``to_onnx``, they can be exported.
+    """
+    if name in {"auto", "none", *FINAL_CALIBRATIONS}:
+        raise ArgumentError(
+            f"There is already a final calibration called {name!r}. Give this one another name."
+        )
+    FINAL_CALIBRATIONS[name] = partial(_cross_fit, fit)
+    if kind is not None:
+        register_kind(f"final calibration/{name}", kind)
+
+
+def resolve_final_calibration(value: Any) -> Any:
+    """Return a value of ``final_calibration``, with "auto" replaced by the one it stands for."""
+    return "bias" if isinstance(value, str) and value == "auto" else value
+
+
 def check_final_calibration(value: Any) -> None:
     """Raise an ArgumentError unless the value is a name, None or a calibrator."""
-    if value is None or (isinstance(value, str) and value in FINAL_CALIBRATIONS):
+    known = ["auto", *FINAL_CALIBRATIONS]
+    if value is None or (isinstance(value, str) and value in known):
         return
-    names = ", ".join(f'"{name}"' for name in FINAL_CALIBRATIONS)
+    names = ", ".join(f'"{name}"' for name in known)
     if isinstance(value, str):
         raise ArgumentError(
             Argument("final_calibration", value),
             f" is not known. Use {names}, None, or an object with fit and predict_proba."
-            f"{did_you_mean(value, FINAL_CALIBRATIONS)}",
+            f"{did_you_mean(value, known)}",
         )
     can_fit = hasattr(value, "fit") and hasattr(value, "predict_proba")
     if isinstance(value, type) or not can_fit:
@@ -560,26 +575,32 @@ def fit_final(option: Any, answers: OutOfFoldAnswers, seed: int | None = None) -
 
     Parameters
     ----------
-    option : "bias", "decoder" or an object with ``fit(log_probabilities, y)`` and
-        ``predict_proba``; the object is copied. "auto" is "bias".
+    option : a name in FINAL_CALIBRATIONS, "auto", or an object with
+        ``fit(log_probabilities, y)`` and ``predict_proba``; the object is copied
     answers : OutOfFoldAnswers
     seed : int, optional
         Sets every random_state of the object.
     """
     parts = _inner_parts(answers.fold_of)
     if isinstance(option, str):
-        if option == "decoder":
-            return _fit_decoder(answers, parts)
-        return _fit_bias(answers, parts)
-    whole = _fit_provided(option, answers, seed)
+        return FINAL_CALIBRATIONS[resolve_final_calibration(option)](answers, parts)
+    return _cross_fit(lambda some: _fit_provided(option, some, seed), answers, parts)
+
+
+def _cross_fit(
+    fit: Callable[[OutOfFoldAnswers], FinalMap],
+    answers: OutOfFoldAnswers,
+    parts: NDArray[np.intp],
+) -> FinalFit:
+    """Fit a map to all samples, and to all but each part for the probabilities of the part."""
+    whole = fit(answers)
     held_out = np.empty_like(answers.probabilities)
+    n_classes = len(np.unique(answers.class_indices))
     for part in np.unique(parts):
         is_held_out = parts == part
-        known = set(answers.class_indices[~is_held_out].tolist())
-        # A part that has all samples of a class cannot be left out: the calibrator would not know
-        # it.
-        is_complete = len(known) == whole.n_classes
-        own = _fit_provided(option, answers.take(~is_held_out), seed) if is_complete else whole
+        # A part that has all samples of a class cannot be left out: the map would not know it.
+        is_complete = len(np.unique(answers.class_indices[~is_held_out])) == n_classes
+        own = fit(answers.take(~is_held_out)) if is_complete else whole
         chosen = answers.take(is_held_out)
         held_out[is_held_out] = own.apply(chosen.probabilities, chosen.decisions)
     return FinalFit(whole, held_out)
@@ -746,3 +767,6 @@ def _softmax(logits: Floats) -> Floats:
     np.exp(logits, out=logits)
     logits /= logits.sum(axis=1, keepdims=True)
     return logits
+
+
+FINAL_CALIBRATIONS |= {"bias": _fit_bias, "decoder": _fit_decoder}

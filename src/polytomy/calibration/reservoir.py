@@ -20,8 +20,6 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.rows import stack_rows, take_rows
 from polytomy.states import LARGEST, State, field_values, stored_as
 
-__all__ = ["Batch", "Reservoir", "Taken"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
 

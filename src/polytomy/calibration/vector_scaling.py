@@ -11,8 +11,6 @@ from scipy.optimize import minimize
 
 from polytomy.states import LARGEST, State, field_values, stored_as
 
-__all__ = ["VectorScaling", "fit_vector_scaling"]
-
 Floats = NDArray[np.float64]
 
 

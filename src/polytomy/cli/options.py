@@ -110,13 +110,15 @@ _DATA_DESIGNS = ["polytomy.designs:DATA_DESIGNS"]
 
 #: What the help of an option can list, as "{solvers}".
 NAMES = {
-    "calibrations": Names(["polytomy.inputs.arguments:CALIBRATIONS"], after=["none"]),
+    "calibrations": Names(["polytomy.calibration:CALIBRATORS"], before=["auto"], after=["none"]),
     "class_weights": Names(["polytomy.inputs.arguments:CLASS_WEIGHTS"]),
     "data_designs": Names(_DATA_DESIGNS),
     "datasets": Names(["polytomy.trials:BUNDLED", "polytomy.trials:CATALOGUE"]),
     "designs": Names(_DESIGNS),
     "distances": Names(["polytomy.distances:DISTANCES"]),
-    "final_calibrations": Names(before=["auto", "bias", "decoder", "none"]),
+    "final_calibrations": Names(
+        ["polytomy.calibration:FINAL_CALIBRATIONS"], before=["auto"], after=["none"]
+    ),
     "formats": Names(["polytomy.datasets:FORMATS"]),
     "methods": Names(["polytomy.solvers:METHODS"]),
     "precisions": Names(["polytomy.inputs.arguments:PRECISIONS"]),

@@ -25,15 +25,6 @@ from polytomy.dask.folders import (
 from polytomy.datasets.tables import NoRowsError
 from polytomy.errors import ClusterError, DataError
 
-__all__ = [
-    "SurveyedFolder",
-    "connect",
-    "evaluate_folder",
-    "predict_folder",
-    "survey_folder",
-    "train_on_folder",
-]
-
 _LOCAL = "local"
 _SECONDS_TO_CONNECT = 10
 

@@ -15,8 +15,8 @@ from polytomy.dask.row_blocks import RowBlock, ScoredChoice
 from polytomy.inputs.arguments import BALANCED_PER_PARTITION
 from polytomy.inputs.numbers import class_weights
 from polytomy.learners.options import TrainingOptions
+from polytomy.learners.problems import Dichotomy
 from polytomy.model.decisions import ClassFrequencies
-from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.out_of_fold import (
     MOST_SCORES,
     FoldRule,

@@ -17,11 +17,11 @@ from polytomy.dask.row_blocks import RowBlock, join_blocks, take_scored, weight_
 from polytomy.inputs.rows import group_rows
 from polytomy.inputs.sparse import is_sparse
 from polytomy.learners.options import FitArguments, TrainingListener, TrainingOptions
+from polytomy.learners.problems import Dichotomy
 from polytomy.learners.svm.machines import KernelMachine, VectorPool, pool_by_bytes
 from polytomy.learners.svm.matrix import UnsuitableError, check_suitable
 from polytomy.learners.trained import TrainedBinary
 from polytomy.learners.workload import Trained
-from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.fitting import group_sides, train_dichotomies
 
 # Small problems are grouped until they have this many samples, so that training them takes

@@ -29,8 +29,8 @@ from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.preparation import takes_pairwise_values
+from polytomy.learners.problems import Dichotomy
 from polytomy.learners.workload import Trained
-from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.fitting import train_dichotomies
 
 

@@ -42,6 +42,7 @@ from polytomy.inputs.seeds import partition_seeds, seed_all
 from polytomy.inputs.sparse import is_sparse
 from polytomy.learners.bank import Bank
 from polytomy.learners.options import TrainingListener, TrainingOptions
+from polytomy.learners.problems import Dichotomy
 from polytomy.learners.svm.matrix import (
     UnsuitableError,
     as_numbers,
@@ -50,7 +51,6 @@ from polytomy.learners.svm.matrix import (
     size_in_words,
 )
 from polytomy.learners.trained import TrainedBinary
-from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.fitting import TrainedBinaries, warn_of_shortcomings
 from polytomy.model.preprocessing import check_shareable, cut_pipelines, find_lead
 

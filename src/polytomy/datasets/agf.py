@@ -20,8 +20,6 @@ from polytomy.datasets.tables import (
 from polytomy.errors import ArgumentError, DataError
 from polytomy.files import open_atomically
 
-__all__ = ["AgfFormat"]
-
 
 class AgfTable(Table):
     """A pair of libAGF files.
@@ -45,12 +43,12 @@ class AgfTable(Table):
             head = file.read(4)
         self.n_features = int.from_bytes(head, "little", signed=True) if len(head) == 4 else 0
         if self.n_features < 1:
-            raise DataError(f"{vectors}: the file does not start with the number of features")
+            raise self.error("the file does not start with the number of features")
         self.n_rows, rest = divmod(size - 4, 4 * self.n_features)
         if rest or not self.n_rows:
-            raise DataError(
-                f"{vectors}: {size - 4} bytes of data are not a whole number of rows of "
-                f"{self.n_features} float32 features"
+            raise self.error(
+                f"{size - 4} bytes of data are not a whole number of rows of {self.n_features} "
+                "float32 features"
             )
         self.bytes_per_row = 8 * self.n_features
         self._vectors = np.memmap(vectors, "<f4", "r", 4, (self.n_rows, self.n_features))

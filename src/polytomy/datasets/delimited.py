@@ -44,8 +44,6 @@ from polytomy.datasets.tables import (
 from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
 from polytomy.inputs.arguments import did_you_mean
 
-__all__ = ["CsvFormat", "LvqFormat", "TsvFormat"]
-
 # Separators of the fields of CSV files.
 _DELIMITERS = (",", ";", "\t")
 # Number of lines from which text columns are detected.
@@ -228,10 +226,10 @@ class DelimitedTable(Table):
             fields = split_line(text, self._dialect, self.source, number)
             if self._dialect.ends_inside_quotes(text):
                 what = "a quoted field does not end on this line. Put each sample on one line."
-                raise error_at(self.source, what, line=number)
+                raise self.error(what, line=number)
             if len(fields) != columns.n_columns:
                 what = f"expected {columns.n_columns} fields; found {len(fields)}"
-                raise error_at(self.source, what, line=number)
+                raise self.error(what, line=number)
             for column in sorted(number_of):
                 try:
                     values[row, column] = number_of[column](fields[column])
@@ -259,7 +257,7 @@ class DelimitedTable(Table):
             message += [". Use ", Argument("header", True), " if this line names the columns"]
         if len(message) > 1:
             message.append(".")
-        return error_at(self.source, *message, line=line, column=column, names=self._columns.names)
+        return self.error(*message, line=line, column=column, names=self._columns.names)
 
 
 def decode_line(line: bytes, source: str, number: int) -> str:
@@ -301,6 +299,7 @@ class _DelimitedFormat(Format):
     """Rows of fields with a separator, and a header or none."""
 
     is_text = True
+    is_in_folders = True
     delimiter: str
 
     def find_delimiter(self, line: bytes) -> str:

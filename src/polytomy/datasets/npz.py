@@ -27,8 +27,6 @@ from polytomy.errors import Argument, DataError, PythonOnly
 from polytomy.files import read_array, read_array_header
 from polytomy.inputs.sparse import MOST_ROWS_OR_COLUMNS, check_csr_parts
 
-__all__ = ["NpzFormat"]
-
 _SPARSE_PARTS = {"data", "indices", "indptr", "shape"}
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 
@@ -66,7 +64,7 @@ class NpzTable(Table):
                 self.bytes_per_row = 12 * self._X.nnz // self.n_rows + 8
             else:
                 shown = ", ".join(sorted(names)[:20])
-                raise DataError(f"{self.source}: the file has no array X; it has {shown}")
+                raise self.error(f"the file has no array X; it has {shown}")
             if "feature_names" in names:
                 self.feature_names = self._read_names(archive)
             self._labels = None if options.target is None else self._read_labels(archive, names)
@@ -88,17 +86,16 @@ class NpzTable(Table):
                 size = dtype.itemsize * self.n_features * min(n_rows, self.n_rows - first)
                 content = member.read(size)
                 if len(content) < size:
-                    raise DataError(f"{self.source}: X is truncated")
+                    raise self.error("X is truncated")
                 yield np.frombuffer(content, dtype).reshape(-1, self.n_features).astype(np.float64)
 
     def _read_sparse(self, archive: zipfile.ZipFile, *, has_format: bool) -> Any:
         # Other formats of `scipy.sparse.save_npz` have parts that may look like CSR.
         name = self._read(archive, "format").item() if has_format else b"csr"
         if name != b"csr":
-            raise DataError(
-                f"{self.source}: X is stored in the sparse format {name.decode()!r}; only 'csr' is "
-                "read. Save X.tocsr()."
-            )
+            kind = name.decode()
+            what = f"X is stored in the sparse format {kind!r}; only 'csr' is read. Save X.tocsr()."
+            raise self.error(what)
         values = self._read(archive, "shape")
         if values.dtype.kind not in "iu" or values.ndim != 1:
             raise DataError(
@@ -107,14 +104,14 @@ class NpzTable(Table):
             )
         shape = self._check_shape(tuple(values.tolist()))
         if max(shape) > MOST_ROWS_OR_COLUMNS:
-            raise DataError(
-                f"{self.source}: X has shape {shape}; at most {MOST_ROWS_OR_COLUMNS} rows and "
+            raise self.error(
+                f"X has shape {shape}; at most {MOST_ROWS_OR_COLUMNS} rows and "
                 "columns are supported"
             )
         most_columns = max(LARGEST_INDEX, self._options.n_features or 0)
         if shape[1] > most_columns:
-            raise DataError(
-                f"{self.source}: X has {shape[1]} columns, more than {most_columns}. If that is "
+            raise self.error(
+                f"X has {shape[1]} columns, more than {most_columns}. If that is "
                 "correct, set the number of features: ",
                 Argument("features", shape[1]),
                 ".",
@@ -124,31 +121,29 @@ class NpzTable(Table):
         try:
             return check_csr_parts(data.astype(np.float64), indices, indptr, shape)
         except ValueError as error:
-            raise DataError(f"{self.source}: X is not a valid CSR matrix: {error}") from error
+            raise self.error(f"X is not a valid CSR matrix: {error}") from error
 
     def _check_numeric(self, dtype: np.dtype[Any]) -> None:
         if dtype.kind not in "biuf":
-            raise DataError(f"{self.source}: X has type {dtype}; it must be numeric")
+            raise self.error(f"X has type {dtype}; it must be numeric")
 
     def _check_shape(self, shape: tuple[int, ...]) -> tuple[int, int]:
         if len(shape) != 2:
-            raise DataError(f"{self.source}: X has shape {shape}; it must have two dimensions")
+            raise self.error(f"X has shape {shape}; it must have two dimensions")
         for count, what in zip(shape, ("rows", "columns"), strict=True):
             if count < 1:
-                raise DataError(f"{self.source}: X has no {what}")
+                raise self.error(f"X has no {what}")
         return shape
 
     def _read_labels(self, archive: zipfile.ZipFile, names: set[str]) -> NDArray[Any]:
         if "y" not in names:
-            raise DataError(
-                f"{self.source}: the file has no array y with the labels.",
+            raise self.error(
+                "the file has no array y with the labels.",
                 PythonOnly(" Use target=None to read it without labels."),
             )
         labels = self._read(archive, "y")
         if labels.shape != (self.n_rows,):
-            raise DataError(
-                f"{self.source}: X has {self.n_rows} rows, but y has shape {labels.shape}"
-            )
+            raise self.error(f"X has {self.n_rows} rows, but y has shape {labels.shape}")
         return labels
 
     def _read_names(self, archive: zipfile.ZipFile) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.datasets.columns import choose_columns
-from polytomy.datasets.fields import CategoryIndex, error_at, number_labels
+from polytomy.datasets.fields import CategoryIndex, number_labels
 from polytomy.datasets.sources import list_files
 from polytomy.datasets.tables import (
     Data,
@@ -25,8 +25,6 @@ from polytomy.datasets.tables import (
     list_columns,
 )
 from polytomy.errors import Argument, DataError
-
-__all__ = ["ParquetFormat", "ParquetTable"]
 
 # Bytes of a column to read ahead; without a limit, it would be a whole row group.
 _READ_AHEAD = 2**18
@@ -81,7 +79,7 @@ class ParquetTable(Table):
             kind = schema.field(self.label_name).type
             if not (_is_text(kind) or _is_number(_type_of_values(kind))):
                 what = f"the column has type {kind}; labels must be numbers, text or booleans"
-                raise error_at(self.source, what, column=self.columns.target, names=names)
+                raise self.error(what, column=self.columns.target, names=names)
 
     def _open_categories(self, schema: Any) -> dict[int, CategoryIndex]:
         """Return the indexes that collect the values of text features; other text is an error."""
@@ -97,7 +95,7 @@ class ParquetTable(Table):
                 if _is_text(kind):
                     message += [". Use ", Argument("categories", "one-hot"), " for text columns."]
                 place = self.columns.features[k]
-                raise error_at(self.source, *message, column=place, names=self.columns.names)
+                raise self.error(*message, column=place, names=self.columns.names)
         return opened
 
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
@@ -167,7 +165,7 @@ class ParquetTable(Table):
         return column
 
     def _error(self, what: str, row: int, position: int | None) -> DataError:
-        return error_at(self.source, what, row=row, column=position, names=self.columns.names)
+        return self.error(what, row=row, column=position, names=self.columns.names)
 
 
 class ParquetFolder(Table):
@@ -187,7 +185,7 @@ class ParquetFolder(Table):
         counts = {file: _count_rows(file) for file in files}
         self._files = [file for file, n_rows in counts.items() if n_rows]
         if not self._files:
-            raise DataError(f"{self.source}: the *.parquet files in the folder have no rows")
+            raise self.error("the *.parquet files in the folder have no rows")
         self.n_rows = sum(counts.values())
         first = ParquetTable(self._files[0], options)
         self.feature_names, self.label_name = first.feature_names, first.label_name
@@ -211,6 +209,7 @@ class ParquetFormat(Format):
 
     name = "parquet"
     endings = (".parquet", ".pq")
+    is_in_folders = True
 
     def matches_path(self, path: Path) -> bool:
         """Return whether a name ends like these files, or is that of a folder."""

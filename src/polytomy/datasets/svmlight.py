@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from polytomy.datasets.fields import error_at, number_labels, why_not_a_number
+from polytomy.datasets.fields import number_labels, why_not_a_number
 from polytomy.datasets.sources import Source, Stream, TextBlock, first_lines, text_blocks
 from polytomy.datasets.tables import (
     Data,
@@ -26,8 +26,6 @@ from polytomy.datasets.tables import (
     shorten_numbers,
 )
 from polytomy.errors import Argument, ArgumentError, DataError
-
-__all__ = ["LARGEST_INDEX", "KernelFormat", "SvmlightFormat"]
 
 _SCAN_ROWS = 10_000
 _SAMPLE_ROWS = 1000
@@ -53,7 +51,7 @@ class _PairTable(Table):
         self._largest = max(LARGEST_INDEX, options.n_features or 0)
         self._sample = first_lines(source, _SAMPLE_ROWS, comment=b"#")
         if not len(self._sample.numbers):
-            raise DataError(f"{self.source}: the file is empty")
+            raise self.error("the file is empty")
 
     def _lines(self, n_rows: int, *, is_last: bool = False) -> Iterator[TextBlock]:
         return text_blocks(self._path, n_rows, comment=b"#", is_last=is_last)
@@ -85,10 +83,10 @@ class _PairTable(Table):
             reason = why_not_a_number(label)
             message = [f"label: {reason}"] if reason else self._explain_pairs(pairs)
             if message:
-                return error_at(self.source, *message, line=number)
+                return self.error(*message, line=number)
         reason = "" if error is None else f": {error}"
         first, last = block.numbers[0], block.numbers[-1]
-        return DataError(f"{self.source}: lines {first} to {last} are not svmlight data{reason}")
+        return self.error(f"lines {first} to {last} are not svmlight data{reason}")
 
     def _explain_pairs(self, pairs: list[str]) -> list[str | Argument]:
         """Return the message for bad pairs; empty if nothing is wrong."""
@@ -147,8 +145,7 @@ class SvmlightTable(_PairTable):
         """Raise DataError if rows may be those of a kernel: ``0:1 1:value``, ``0:2 1:value``."""
         numbers = np.arange(X.shape[0]) + 1.0
         if len(numbers) > 1 and np.array_equal(X[:, [0]].toarray()[:, 0], numbers):
-            raise error_at(
-                self.source,
+            raise self.error(
                 "these may be rows of kernel values, or features numbered from 0. Use ",
                 Argument("format", "kernel"),
                 " or ",
@@ -258,6 +255,7 @@ class SvmlightFormat(Format):
     name = "svmlight"
     endings = (".svm", ".svmlight", ".libsvm", ".scale")
     is_text = True
+    is_read_twice = True
 
     def matches_line(self, line: bytes) -> bool:
         """Return whether a line is a number followed by pairs ``index:value``."""

@@ -20,24 +20,6 @@ from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
 from polytomy.files import open_atomically
 from polytomy.inputs.rows import machine_memory
 
-__all__ = [
-    "Categories",
-    "Data",
-    "Format",
-    "NoRowsError",
-    "RawBlock",
-    "ReadOptions",
-    "Table",
-    "ZeroBased",
-    "check_finite",
-    "check_size",
-    "encode_one_hot",
-    "expand_names",
-    "list_columns",
-    "shorten_numbers",
-    "to_dense",
-]
-
 #: "refuse", "one-hot" (every text column), column names, or column names with their values.
 Categories = str | Sequence[str] | Mapping[str, Sequence[str]]
 ZeroBased = bool | Literal["auto"]
@@ -171,6 +153,10 @@ class Table(ABC):
         self._path = source
         self._options = options
 
+    def error(self, *message: str | Argument, **place: Any) -> DataError:
+        """Return an error that names the file; see `error_at` for its place."""
+        return error_at(self.source, *message, **place)
+
     @abstractmethod
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
@@ -202,14 +188,10 @@ class Table(ABC):
         """Return the table; DataError if it does not have the features that were asked for."""
         features, n_expected = self._options.features, self._options.n_features
         if n_expected not in (None, self.n_features):
-            raise DataError(
-                f"{self.source}: expected {n_expected} features; found {self.n_features}"
-            )
+            raise self.error(f"expected {n_expected} features; found {self.n_features}")
         names = None if isinstance(features, int | None) else tuple(features)
         if names is not None and self.feature_names not in (None, names):
-            raise DataError(
-                f"{self.source}: the feature names, or their order, are not the expected ones"
-            )
+            raise self.error("the feature names, or their order, are not the expected ones")
         return self
 
     @property
@@ -249,11 +231,15 @@ class Format(ABC):
     name : name of the format
     endings : endings of file names; a text format may have .gz after them
     is_text : whether a file has lines of text, and may be gzipped or come from a pipe
+    is_read_twice : whether the number of features, if not given, takes a pass over the file
+    is_in_folders : whether a cluster reads folders of such files
     """
 
     name: str
     endings: tuple[str, ...] = ()
     is_text = False
+    is_read_twice = False
+    is_in_folders = False
 
     def matches_path(self, path: Path) -> bool:
         """Return whether the name of a file, or its kind, shows this format."""

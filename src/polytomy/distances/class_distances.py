@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
 
-__all__ = ["ClassDistances"]
-
 # Relative to the largest entry: differences that rounding can cause.
 _ASYMMETRY = 1e-9
 _SHOWN_CLASSES = 12

@@ -14,9 +14,6 @@ from polytomy.inputs.arguments import as_count
 from polytomy.inputs.class_samples import ClassSamples, Rows, check_two_classes, group_samples
 from polytomy.inputs.seeds import RandomState, as_generator
 
-__all__ = ["centroid", "separability"]
-
-
 # Relative to the mean variance; added to every variance, so that the covariance can be inverted.
 _RIDGE = 1e-2
 _DIRECTIONS = 100

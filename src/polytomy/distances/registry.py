@@ -15,8 +15,6 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.class_samples import group_samples
 
-__all__ = ["DISTANCES", "DistanceArgument", "compute_distances"]
-
 DistanceArgument: TypeAlias = str | ClassDistances | ArrayLike | Callable[[Any, Any], Any]
 
 DISTANCES: dict[str, Callable[..., ClassDistances]] = {

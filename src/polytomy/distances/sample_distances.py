@@ -19,8 +19,6 @@ from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.routines.dispatch import routine
 from polytomy.routines.reference.distances import hausdorff_matrix as small_hausdorff_matrix
 
-__all__ = ["METRICS", "SampleMetric", "check_metric", "energy", "hausdorff", "robust_hausdorff"]
-
 METRICS = (
     "braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "dice",
     "euclidean", "hamming", "jaccard", "jensenshannon", "mahalanobis", "minkowski",

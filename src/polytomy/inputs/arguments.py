@@ -20,9 +20,6 @@ from polytomy.errors import Argument, ArgumentError
 PRECISIONS = ("float64", "float32")
 """Precision of predictions, and of the input and output of exported models."""
 
-CALIBRATIONS = ("auto", "sigmoid", "isotonic", "temperature")
-"""Calibration of decision values. In Python, None and calibrators are allowed too."""
-
 BALANCED = "balanced"
 BALANCED_PER_PARTITION = "balanced-per-partition"
 CLASS_WEIGHTS = (BALANCED, BALANCED_PER_PARTITION)

@@ -45,8 +45,6 @@ from polytomy.learners.workload import (
     weights_of_problem,
 )
 
-__all__ = ["train_estimator", "train_estimators"]
-
 Floats = NDArray[np.float64]
 
 

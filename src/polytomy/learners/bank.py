@@ -33,8 +33,6 @@ from polytomy.learners.trained import (
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 
-__all__ = ["EFFORT", "Bank", "GenericGroup", "SidesGroup"]
-
 # A guess: the cost of an arbitrary estimator is unknown, but most cost more than a small SVM.
 EFFORT = 1000.0
 

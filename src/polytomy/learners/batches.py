@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from polytomy.calibration.folds import Folds
 from polytomy.learners.problems import BinaryProblem
 
-__all__ = ["Batch", "BatchFolds", "divide_into_batches"]
-
 _Task = TypeVar("_Task")
 
 # Most samples in a batch, and most scores (rows of the data times problems). Larger batches save

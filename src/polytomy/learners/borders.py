@@ -13,8 +13,6 @@ from polytomy.errors import ArgumentError, DataError
 from polytomy.inputs.training_data import Samples
 from polytomy.states import State, stored_as
 
-__all__ = ["BorderMachine"]
-
 # Larger values would overflow when they are squared or multiplied.
 _LARGEST = 1e100
 

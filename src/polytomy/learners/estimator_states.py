@@ -27,8 +27,6 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from polytomy.learners.svm.machines import KernelMachine, kernel_of, merge_vectors, share_vectors
 from polytomy.states import State, find_kind_of, is_plain, register_kind
 
-__all__ = ["SCALERS", "check_step_names", "features_of", "share_support_vectors"]
-
 LINEAR = (
     LogisticRegression,
     LinearSVC,

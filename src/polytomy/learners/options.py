@@ -14,8 +14,6 @@ from polytomy.inputs.arguments import BALANCED_PER_PARTITION
 from polytomy.inputs.numbers import class_weights
 from polytomy.inputs.rows import take_values
 
-__all__ = ["FitArguments", "TrainingListener", "TrainingOptions"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitArguments:

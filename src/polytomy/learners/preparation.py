@@ -22,25 +22,6 @@ from polytomy.inputs.rows import count_rows, take_columns, take_rows, take_value
 from polytomy.inputs.seeds import seed_all
 from polytomy.learners.specification import estimator_from
 
-__all__ = [
-    "check_classifier",
-    "check_neighbours",
-    "check_nested_parameters",
-    "copy_unfitted",
-    "drops_rows_by_weight",
-    "fit_rows",
-    "list_steps",
-    "parameters_with_weights",
-    "prepare_estimator",
-    "request_weights",
-    "resolve_estimator",
-    "side_labels",
-    "split_pipeline",
-    "tags_of",
-    "takes_pairwise_values",
-    "weight_parameter",
-]
-
 
 def split_pipeline(estimator: Any) -> tuple[list[Any], Any]:
     """Return the steps of a pipeline before the last, and the last step.

@@ -14,15 +14,6 @@ from numpy.typing import NDArray
 from polytomy.learners.trained import TrainedBinary
 from polytomy.scheme import BinaryName
 
-__all__ = [
-    "BinaryProblem",
-    "Dichotomy",
-    "ProblemList",
-    "WholePartition",
-    "balance_sides",
-    "binary_problem",
-]
-
 _FEW_ROWS = 200
 _FEW_ROWS_EACH = 16
 

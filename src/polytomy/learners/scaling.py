@@ -15,8 +15,6 @@ from polytomy.errors import DataError
 from polytomy.inputs.sparse import is_sparse
 from polytomy.onnx_graph import Value
 
-__all__ = ["Scaling", "check_dense", "peel_scalers"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaling:

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.svm import SVC, NuSVC
 
+from polytomy.calibration.calibrators import CALIBRATORS, find_calibrator, fit_sides
 from polytomy.calibration.folds import Folds
-from polytomy.calibration.vector_scaling import VectorScaling, fit_vector_scaling
+from polytomy.calibration.vector_scaling import VectorScaling
 from polytomy.errors import Argument, ArgumentError, PolytomyError, SchemeError
 from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import count_rows, take_columns, take_rows
@@ -35,18 +36,6 @@ from polytomy.learners.problems import Dichotomy, WholePartition
 from polytomy.learners.trained import METHODS, Output, TrainedBinary
 from polytomy.learners.workload import Trained, Workload, run_jobs
 from polytomy.states import State, field_values, stored_as
-
-__all__ = [
-    "SidesModel",
-    "SidesProblem",
-    "adopt_sides",
-    "check_sides_calibration",
-    "choose_sides_output",
-    "side_binaries",
-    "sides_problem",
-    "train_sided_models",
-    "train_sides",
-]
 
 Floats = NDArray[np.float64]
 
@@ -274,9 +263,6 @@ def choose_sides_output(
 # -- Training and calibrating the model of a partition with more than two sides --
 
 
-_CALIBRATIONS = ("auto", "sigmoid", "temperature")
-
-
 def train_sided_models(work: Workload) -> list[Trained | None]:
     """Train the models of partitions with more than two sides, in joblib's jobs."""
     wholes: dict[WholePartition, list[int]] = {}
@@ -392,14 +378,14 @@ class _FoldError(Exception):
 
 def check_sides_calibration(calibration: Any, name: str, n_sides: int) -> None:
     """Raise an ArgumentError if a calibration does not work for more than two sides."""
-    if calibration is not None and not (
-        isinstance(calibration, str) and calibration in _CALIBRATIONS
-    ):
-        raise ArgumentError(
-            Argument("calibration", calibration),
-            f' is for binary partitions; partition "{name}" has {n_sides} sides. '
-            'Use "auto", "sigmoid", "temperature" or None.',
-        )
+    if calibration is None or hasattr(find_calibrator(calibration), "fit_sides"):
+        return
+    known = [f'"{name}"' for name, each in CALIBRATORS.items() if hasattr(each, "fit_sides")]
+    raise ArgumentError(
+        Argument("calibration", calibration),
+        f' is for binary partitions; partition "{name}" has {n_sides} sides. '
+        f'Use "auto", {", ".join(known)} or None.',
+    )
 
 
 def _check_multi_class(estimator: Any, problem: SidesProblem) -> None:
@@ -445,14 +431,9 @@ def _learn_scaling(
     is_usable = np.isfinite(own).all(axis=1)
     if not is_usable.any():
         return None
-    return fit_vector_scaling(
-        own[is_usable],
-        problem.sides[is_usable],
-        folds.weigh(
-            None if weight is None else weight[problem.rows][is_usable], problem.rows[is_usable]
-        ),
-        common_slope=calibration == "temperature",
-    )
+    rows = problem.rows[is_usable]
+    own_weight = folds.weigh(None if weight is None else weight[rows], rows)
+    return fit_sides(calibration, own[is_usable], problem.sides[is_usable], own_weight)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,6 @@ from polytomy.learners.svm.kernels import KernelFunction
 from polytomy.learners.trained import Output
 from polytomy.onnx_graph import Graph, Value
 
-__all__ = ["export_sides"]
-
 Floats = NDArray[np.float64]
 
 

@@ -22,16 +22,6 @@ from sklearn.svm import SVC, NuSVC
 from polytomy.errors import ArgumentError, PythonOnly
 from polytomy.inputs.arguments import did_you_mean
 
-__all__ = [
-    "check_parameter_values",
-    "classifier_from_options",
-    "estimator_from",
-    "print_value",
-    "read_value",
-    "specification_of",
-    "suggest_parameter",
-]
-
 _KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 _MACHINES = ("C-SVC", "nu-SVC", "one-class SVM", "epsilon-SVR", "nu-SVR")
 _OPTIONS = "-s -t -d -g -r -c -n -m -e -h -b -w1 -w-1 -q"

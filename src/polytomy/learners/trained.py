@@ -26,19 +26,6 @@ from polytomy.learners.preparation import split_pipeline
 from polytomy.onnx_graph import Graph, Value
 from polytomy.states import State, stored_as
 
-__all__ = [
-    "METHODS",
-    "Output",
-    "TrainedBinary",
-    "adopt_fitted",
-    "choose_output",
-    "decisions_from_scores",
-    "export_decisions",
-    "is_fitted",
-    "match_sides",
-    "without_calibration",
-]
-
 
 class Output(StrEnum):
     """Which method of the estimator is called, and how its result becomes a score."""

@@ -17,8 +17,6 @@ from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.sides import SidesModel, SidesProblem, choose_sides_output
 from polytomy.learners.trained import Output, TrainedBinary, without_calibration
 
-__all__ = ["update_binary", "update_sides"]
-
 
 def update_binary(
     binary: TrainedBinary | None,

@@ -17,16 +17,6 @@ from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.problems import BinaryProblem, Dichotomy, ProblemList, balance_sides
 from polytomy.learners.trained import Output, TrainedBinary
 
-__all__ = [
-    "ONE_SIDED",
-    "Trained",
-    "Workload",
-    "constant_binary",
-    "describe_shortcoming",
-    "run_jobs",
-    "weights_of_problem",
-]
-
 _Result = TypeVar("_Result")
 
 ONE_SIDED = "cv holds out no samples, or only samples of one side"

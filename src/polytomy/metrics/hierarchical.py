@@ -15,14 +15,6 @@ from polytomy.metrics.judged_samples import (
     check_predicted_labels,
 )
 
-__all__ = [
-    "HierarchicalScore",
-    "NodeScores",
-    "hierarchical_score",
-    "node_scores",
-    "score_hierarchy",
-]
-
 Floats = NDArray[np.float64]
 
 

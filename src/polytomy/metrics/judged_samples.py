@@ -11,16 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.numbers import check_weights
 
-__all__ = [
-    "Fact",
-    "JudgedSamples",
-    "as_floats",
-    "check_judged_samples",
-    "check_labels",
-    "check_predicted_labels",
-    "find_columns",
-]
-
 Floats = NDArray[np.float64]
 Fact = Literal["labels", "confidence", "probabilities", "order", "hierarchy"]
 """What may be known: predicted labels, their probabilities, those of all classes, and so on."""

@@ -11,15 +11,6 @@ from numpy.typing import NDArray
 from polytomy.errors import ArgumentError
 from polytomy.metrics.judged_samples import Fact, JudgedSamples
 
-__all__ = [
-    "METRICS",
-    "Additive",
-    "Metric",
-    "mean_over_samples",
-    "register",
-    "root_mean_over_samples",
-]
-
 Floats = NDArray[np.float64]
 
 

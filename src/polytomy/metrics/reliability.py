@@ -11,16 +11,6 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.metrics.judged_samples import JudgedSamples, check_judged_samples
 from polytomy.metrics.metric import Additive
 
-__all__ = [
-    "CLASSWISE_ERROR",
-    "check_bins",
-    "classwise_calibration_error",
-    "confidence_calibration_error",
-    "reliability_sums",
-    "reliability_table",
-    "tabulate_reliability",
-]
-
 _ERROR_BINS = 15
 
 _RELIABILITY_BIN = np.dtype(

@@ -20,15 +20,6 @@ from polytomy.metrics.judged_samples import (
 from polytomy.metrics.metric import Metric, mean_over_samples, register, root_mean_over_samples
 from polytomy.metrics.reliability import CLASSWISE_ERROR
 
-__all__ = [
-    "brier_score",
-    "log_loss",
-    "mean_absolute_rank_error",
-    "ranked_probability_score",
-    "uncertainty_coefficient",
-    "winner_brier_score",
-]
-
 Floats = NDArray[np.float64]
 
 

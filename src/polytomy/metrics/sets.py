@@ -11,8 +11,6 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.numbers import check_weights
 from polytomy.metrics.judged_samples import check_labels, check_predicted_labels, find_columns
 
-__all__ = ["class_coverage", "mean_cost", "mean_set_size", "set_coverage"]
-
 Floats = NDArray[np.float64]
 
 

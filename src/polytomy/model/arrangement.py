@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from polytomy.errors import SchemeError
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.learners.bank import Bank
-from polytomy.model.dichotomies import Dichotomy, bind_classes, sides_key
+from polytomy.learners.problems import Dichotomy
+from polytomy.model.dichotomies import bind_classes, sides_key
 from polytomy.model.scheme_argument import Solver, gives_probabilities, solve_by
 from polytomy.onnx_graph import Graph, Value
 from polytomy.scheme import BinaryName, ClassRef, Partition, Scheme

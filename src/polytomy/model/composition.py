@@ -22,10 +22,10 @@ from polytomy.errors import (
 from polytomy.inputs.rows import count_rows, take_block
 from polytomy.inputs.sparse import check_sparse
 from polytomy.learners.bank import Bank
+from polytomy.learners.problems import Dichotomy
 from polytomy.learners.trained import TrainedBinary
 from polytomy.model.arrangement import Arrangement, arrange_trained, first_rows, is_walk_cheaper
 from polytomy.model.decisions import ClassFrequencies, Costs, PriorShift
-from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.out_of_fold import (
     FinalCalibration,
     OutOfFold,
@@ -52,8 +52,6 @@ from polytomy.model.trees import (
 )
 from polytomy.scheme import CodingMatrix, Node, Scheme, SchemeEnsemble
 from polytomy.solvers.solving import find_method
-
-__all__ = ["Composition"]
 
 Floats = NDArray[np.float64]
 

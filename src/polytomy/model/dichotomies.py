@@ -18,16 +18,6 @@ from polytomy.scheme import BinaryName, Label, Partition, Scheme
 from polytomy.scheme.nodes import normalize_labels
 from polytomy.scheme.partitions import iterate_sides, set_key
 
-__all__ = [
-    "Dichotomy",
-    "WholePartition",
-    "bind_classes",
-    "check_models",
-    "make_dichotomies",
-    "names_in",
-    "sides_key",
-]
-
 _MOST_NAMED = 10
 
 

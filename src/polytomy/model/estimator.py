@@ -14,20 +14,11 @@ from polytomy.learners.options import TrainingListener
 from polytomy.learners.preparation import check_nested_parameters, resolve_estimator, tags_of
 from polytomy.model.parameters import make_router
 
-__all__ = [
-    "CallbackListener",
-    "CallbackSupportMixin",
-    "FollowsEstimatorMixin",
-    "ListenerGroup",
-    "progress_bar",
-    "undone_if_interrupted",
-    "with_callbacks",
-]
-
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+    from sklearn.callback import with_callbacks as with_callbacks
 except ImportError:  # pragma: no cover - scikit-learn before 1.9 has no callbacks
 
     class CallbackSupportMixin:  # type: ignore[no-redef]

@@ -34,16 +34,6 @@ from polytomy.model.out_of_fold import (
 )
 from polytomy.model.preprocessing import share_preprocessing
 
-__all__ = [
-    "LEARNERS",
-    "TrainedBinaries",
-    "fit_binaries",
-    "group_sides",
-    "train_dichotomies",
-    "update_binaries",
-    "warn_of_shortcomings",
-]
-
 LEARNERS: tuple[Callable[[Workload], list[Trained | None]], ...] = (
     train_svms,
     train_linear_models,

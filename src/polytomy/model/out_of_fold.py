@@ -19,6 +19,7 @@ from polytomy.calibration.final import (
     check_final_calibration,
     clip_decisions,
     fit_final,
+    resolve_final_calibration,
 )
 from polytomy.calibration.folds import Folds, make_folds
 from polytomy.errors import CalibrationWarning, SchemeError, warn_caller
@@ -27,6 +28,7 @@ from polytomy.inputs.rows import take_rows
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.bank import Bank
 from polytomy.learners.options import TrainingOptions
+from polytomy.learners.problems import Dichotomy
 from polytomy.learners.trained import (
     Output,
     TrainedBinary,
@@ -35,29 +37,9 @@ from polytomy.learners.trained import (
 )
 from polytomy.learners.workload import Trained
 from polytomy.metrics import METRICS, JudgedSamples
-from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.sets import ConformityRows, collect_conformity
 from polytomy.routines.threads import one_blas_thread
 from polytomy.states import LARGEST, State, field_values, stored_as
-
-__all__ = [
-    "MOST_SCORES",
-    "FinalCalibration",
-    "FoldRule",
-    "OutOfFold",
-    "calibration_weights",
-    "collect_out_of_fold",
-    "cross_decisions",
-    "find_fold_rule",
-    "have_folds_anyway",
-    "learn_conformity",
-    "learn_final_calibration",
-    "plan_folds",
-    "remember_samples",
-    "score_samples",
-    "takes_weights",
-    "warn_of_no_rows",
-]
 
 Floats = NDArray[np.float64]
 
@@ -177,7 +159,8 @@ def find_fold_rule(
         return FoldRule(None, None, seed) if has_folds else None
     if not is_automatic:
         return FoldRule(final_calibration, None, seed)
-    return FoldRule("bias", None if has_folds else _ENOUGH_ROWS, seed)
+    final_calibration = resolve_final_calibration(final_calibration)
+    return FoldRule(final_calibration, None if has_folds else _ENOUGH_ROWS, seed)
 
 
 def plan_folds(

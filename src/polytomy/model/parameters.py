@@ -28,15 +28,6 @@ from polytomy.learners.trained import is_fitted
 from polytomy.model.scheme_argument import AUTO, choose_final_calibration, gives_probabilities
 from polytomy.solvers.solving import METHODS
 
-__all__ = [
-    "CLASSIFIER_CHECKS",
-    "CLASS_ORDER",
-    "PARALLEL_CHECKS",
-    "make_router",
-    "make_training_options",
-    "take_groups",
-]
-
 
 def _is_precision(value: Any) -> bool:
     is_type = isinstance(value, type | np.dtype)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from polytomy.calibration.calibrators import HeldOut, fit_calibrators
+from polytomy.calibration.calibrators import HeldOut, fit_calibrators, fit_sides
+from polytomy.calibration.final import resolve_final_calibration
 from polytomy.calibration.reservoir import Batch, Reservoir
-from polytomy.calibration.vector_scaling import fit_vector_scaling
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
 from polytomy.inputs.arguments import available_unless, check_parameters
 from polytomy.inputs.seeds import partition_seeds
@@ -25,6 +25,7 @@ from polytomy.inputs.training_data import check_batch_labels, check_training_dat
 from polytomy.learners.bank import Bank
 from polytomy.learners.options import FitArguments, TrainingOptions
 from polytomy.learners.preparation import resolve_estimator
+from polytomy.learners.problems import Dichotomy
 from polytomy.learners.sides import (
     SidesModel,
     check_sides_calibration,
@@ -34,7 +35,6 @@ from polytomy.learners.sides import (
 from polytomy.learners.trained import Output, TrainedBinary, choose_output
 from polytomy.model.composition import Composition
 from polytomy.model.decisions import ClassFrequencies
-from polytomy.model.dichotomies import Dichotomy
 from polytomy.model.fitting import TrainedBinaries, update_binaries
 from polytomy.model.out_of_fold import OutOfFold, has_learnt, takes_weights
 from polytomy.model.parameters import CLASSIFIER_CHECKS, make_training_options
@@ -345,7 +345,7 @@ def calibrate_on_reservoir(
         reservoir.class_indices,
         weight,
         np.zeros(reservoir.n_held, dtype=np.intp),
-        "bias" if isinstance(final, str) and final == "auto" else final,
+        resolve_final_calibration(final),
         seed,
         options.keep_out_of_fold,
     )
@@ -437,10 +437,6 @@ class _Learner:
         is_inside = own >= 0
         if len(np.unique(own[is_inside])) < 2:
             return model
-        scaling = fit_vector_scaling(
-            model.values(self._reservoir.X)[is_inside],
-            own[is_inside],
-            self._weight[is_inside],
-            common_slope=calibration == "temperature",
-        )
+        values = model.values(self._reservoir.X)[is_inside]
+        scaling = fit_sides(calibration, values, own[is_inside], self._weight[is_inside])
         return replace(model, scaling=scaling)

@@ -15,10 +15,10 @@ from polytomy.inputs.arguments import PRECISIONS
 from polytomy.language import Source, parse_text
 from polytomy.language.syntax_tree import Branch, Designed, Leaf
 from polytomy.learners.bank import Bank
+from polytomy.learners.problems import Dichotomy, WholePartition
 from polytomy.learners.trained import METHODS, Output, TrainedBinary
 from polytomy.model.arrangement import Arrangement, ClassTranslation
 from polytomy.model.composition import Composition
-from polytomy.model.dichotomies import Dichotomy, WholePartition
 from polytomy.model.scheme_argument import members_of
 from polytomy.persistence.fitted import arrange_in_order
 from polytomy.scheme import BinaryName, Scheme, SchemeEnsemble

@@ -13,10 +13,11 @@ from polytomy.classifier import PolytomyClassifier
 from polytomy.errors import ModelFileError, PolytomyWarning
 from polytomy.learners.bank import Bank
 from polytomy.learners.preparation import resolve_estimator
+from polytomy.learners.problems import Dichotomy
 from polytomy.learners.trained import TrainedBinary
 from polytomy.model.arrangement import Arrangement
 from polytomy.model.composition import Composition
-from polytomy.model.dichotomies import Dichotomy, bind_classes
+from polytomy.model.dichotomies import bind_classes
 from polytomy.scheme import Scheme
 
 __all__ = ["arrange_in_order", "compose_classifier", "fitted_classifier"]

@@ -112,9 +112,8 @@ class Packer:
 
     def _pack_array(self, array: NDArray[Any]) -> dict[str, Any]:
         if array.dtype == np.int64:
-            low, high = array.min(initial=0), array.max(initial=0)
-            type_ = np.promote_types(np.min_scalar_type(low), np.min_scalar_type(high))
-            array = array.astype(type_)
+            low, high = int(array.min(initial=0)), int(array.max(initial=0))
+            array = array.astype(np.min_scalar_type(high if low >= 0 else min(low, -1 - high)))
         elif array.dtype.name not in _FLOATS:
             return pack_labels(array)
         elif not np.isfinite(array).all():

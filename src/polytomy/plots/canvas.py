@@ -10,31 +10,6 @@ from numpy.typing import NDArray
 
 from polytomy.errors import ArgumentError
 
-__all__ = [
-    "CURVES",
-    "FAINT",
-    "MAGNITUDES",
-    "MARKERS",
-    "NEGATIVE",
-    "NORMAL",
-    "PAPER",
-    "PLAIN_TEXT",
-    "POSITIVE",
-    "SMALL",
-    "TITLE",
-    "add_colorbar",
-    "axes_or_new",
-    "contrasting_ink",
-    "estimate_length",
-    "import_pyplot",
-    "ink",
-    "label_classes",
-    "paper_behind",
-    "size_in_inches",
-    "style_axes",
-    "write_in_cells",
-]
-
 # Dollar signs in labels must not start formulas.
 PLAIN_TEXT = {"parse_math": False}
 

@@ -14,15 +14,6 @@ from polytomy.learners.preparation import split_pipeline
 from polytomy.model.composition import Composition
 from polytomy.scheme import Scheme
 
-__all__ = [
-    "FittedClassifier",
-    "ask_probabilities",
-    "find_class_indices",
-    "find_fitted",
-    "name_estimator",
-    "scheme_of",
-]
-
 
 class FittedClassifier(NamedTuple):
     """A polytomy classifier, and the transformers before it.

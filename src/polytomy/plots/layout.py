@@ -13,19 +13,6 @@ from polytomy.inputs.arguments import Parameter
 from polytomy.metrics.reliability import check_bins, tabulate_reliability
 from polytomy.scheme import ClassRef, NodeRef, Scheme
 
-__all__ = [
-    "COLUMN",
-    "STRATEGY",
-    "ReliabilityBins",
-    "TreeLayout",
-    "distances_at_nodes",
-    "make_bins",
-    "place_boxes",
-    "place_nodes",
-    "shade_confusion",
-    "shares_of_rows",
-]
-
 Floats = NDArray[np.float64]
 
 COLUMN = 1.25

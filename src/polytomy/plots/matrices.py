@@ -24,8 +24,6 @@ from polytomy.plots.fitted import find_fitted
 from polytomy.plots.layout import shade_confusion, shares_of_rows
 from polytomy.scheme import Scheme
 
-__all__ = ["ConfusionMatrixDisplay", "distances"]
-
 _CONFUSION_CELL, _SIDES = 0.42, (2.2, 7.5)  # inches: a cell, and the smallest and largest side
 _MOST_NUMBERS = 20
 _NUMBER_SIZE = 8.0  # points, at most

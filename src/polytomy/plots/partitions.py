@@ -19,8 +19,6 @@ from polytomy.plots.layout import STRATEGY, ReliabilityBins, make_bins
 from polytomy.plots.reliability import draw_diagonal
 from polytomy.scheme import CodingMatrix, Scheme
 
-__all__ = ["BinaryReliabilityDisplay", "code", "draw_cells", "explanation"]
-
 _CODE_CELL = 0.3  # inches
 _MOST_EDGES = 60
 _TITLES = {

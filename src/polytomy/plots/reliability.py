@@ -14,8 +14,6 @@ from polytomy.plots import canvas
 from polytomy.plots.fitted import ask_probabilities, name_estimator
 from polytomy.plots.layout import STRATEGY, ReliabilityBins, make_bins
 
-__all__ = ["ReliabilityDisplay", "draw_diagonal"]
-
 _KIND = Parameter("kind", choices=("confidence", "classwise"))
 _DIAGONAL = "perfectly calibrated"
 _CURVE = "reliability"  # marks the curves in axes, so that each has a colour of its own

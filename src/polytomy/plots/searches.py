@@ -14,8 +14,6 @@ from polytomy.metrics import METRICS
 from polytomy.plots import canvas
 from polytomy.plots.layout import place_boxes
 
-__all__ = ["ParetoDisplay", "grid", "pareto", "place_labels"]
-
 Floats = NDArray[np.float64]
 
 _MOST_NAMES = 24

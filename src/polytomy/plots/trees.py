@@ -20,8 +20,6 @@ from polytomy.plots.layout import COLUMN, TreeLayout, distances_at_nodes, place_
 from polytomy.plots.partitions import draw_cells
 from polytomy.scheme import Node, Scheme
 
-__all__ = ["SCORES", "TreeDisplay", "TreeScores", "score_classifier", "score_predictions", "tree"]
-
 _ROW = 0.32  # inches per class
 _LOW_ROW, _NARROW_COLUMN = 0.16, 0.12  # for classes and levels beyond these numbers
 _MANY_CLASSES, _MANY_LEVELS = 40, 16

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from polytomy.states import State, field_values, stored_as
 
-__all__ = ["TargetBins", "choose_n_bins", "make_bins"]
-
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 

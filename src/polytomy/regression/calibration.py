@@ -13,13 +13,6 @@ from scipy.special import expit, log_expit
 from polytomy.regression.distribution import BinnedDistribution
 from polytomy.states import LARGEST, State, field_values, stored_as
 
-__all__ = [
-    "CumulativeScaling",
-    "IntervalCorrection",
-    "distance_to_median",
-    "fit_cumulative_scaling",
-]
-
 Floats = NDArray[np.float64]
 
 # A slope of zero would put all mass into the outermost bins.

@@ -11,8 +11,6 @@ from polytomy.errors import ArgumentError
 from polytomy.inputs.numbers import check_levels
 from polytomy.metrics.continuous import crps_of_bins
 
-__all__ = ["BinnedDistribution"]
-
 Floats = NDArray[np.float64]
 
 # Of levels with the ends of bins, at a time.

@@ -28,16 +28,6 @@ from polytomy.regression.calibration import (
 )
 from polytomy.regression.distribution import BinnedDistribution
 
-__all__ = [
-    "CLASSIFIER_PARAMETERS",
-    "STATISTIC",
-    "PolytomyRegressor",
-    "check_regressor",
-    "find_probabilities",
-    "forget_probabilities",
-    "locate",
-]
-
 Floats = NDArray[np.float64]
 
 # Number of rows whose distributions are in memory at a time.

@@ -27,8 +27,6 @@ from polytomy.scheme import Scheme
 from polytomy.scheme.reading import parse_with_warnings
 from polytomy.trials import Results
 
-__all__ = ["datasets_section"]
-
 Floats = NDArray[np.float64]
 
 

@@ -14,20 +14,6 @@ from typing import NamedTuple
 
 from polytomy.report.markup import Child, Markup, tag
 
-__all__ = [
-    "WIDTH",
-    "Scale",
-    "draw_mark",
-    "draw_x_axis",
-    "draw_y_title",
-    "fit_scale",
-    "fit_text",
-    "format_number",
-    "series_colour",
-    "svg",
-    "text_width",
-]
-
 WIDTH = 340
 """Width of most figures, in pixels."""
 

@@ -14,24 +14,6 @@ from html import escape
 from importlib.resources import files
 from typing import NamedTuple
 
-__all__ = [
-    "Child",
-    "Markup",
-    "Panel",
-    "data_table",
-    "definition_list",
-    "details",
-    "figure",
-    "gallery",
-    "heading",
-    "html_page",
-    "join",
-    "number_cell",
-    "section",
-    "tabs",
-    "tag",
-]
-
 _VOID = frozenset({"br", "hr", "meta"})
 # SVG elements that may be self-closing.
 _SHAPES = frozenset({"circle", "line", "path", "rect"})

@@ -23,15 +23,6 @@ from polytomy.report.drawing import (
 from polytomy.report.markup import Markup, tag
 from polytomy.scheme import Scheme
 
-__all__ = [
-    "MOST_CLASSES",
-    "draw_confusion",
-    "draw_dendrogram",
-    "draw_distances",
-    "draw_reliability",
-    "list_errors",
-]
-
 Floats = NDArray[np.float64]
 
 MOST_CLASSES = 60

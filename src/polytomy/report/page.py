@@ -22,9 +22,6 @@ from polytomy.trials import Results, beside_published, summarise
 from polytomy.trials.store import lock_tables, write_content
 from polytomy.trials.summary import describe_data, describe_estimators
 
-__all__ = ["problems_section", "protocol_section", "report_html", "schemes_section", "write_report"]
-
-
 # Longer control texts are truncated.
 _MOST_CHARACTERS = 60_000
 

@@ -25,15 +25,6 @@ from polytomy.trials.results import PairName, format_cell
 from polytomy.trials.statistics import Interval
 from polytomy.trials.summary import HEADLINE, Lead, compare_on, find_lead
 
-__all__ = [
-    "count_agreements",
-    "count_trials",
-    "measures_section",
-    "published_section",
-    "result_section",
-    "times_section",
-]
-
 _FURTHER = ("log_loss", "fit_seconds", "predict_seconds")
 """Measures next to the accuracy, in the first table."""
 

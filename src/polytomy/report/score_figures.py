@@ -24,8 +24,6 @@ from polytomy.report.tables import Name, published_text
 from polytomy.trials import Cell, Measure, Published, Ranking
 from polytomy.trials.results import format_cell
 
-__all__ = ["ScoreRow", "TimedScore", "draw_ranks", "draw_scores", "draw_scores_against_time"]
-
 _ROW = 21
 _NAMES = 164  # pixels for the names of the rows
 _TOP = 6

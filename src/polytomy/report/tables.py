@@ -12,24 +12,6 @@ from polytomy.report.markup import Child, Markup, data_table, heading, number_ce
 from polytomy.trials import MEASURES, Beside, Cell, Comparison, Measure, Published, Results, Table
 from polytomy.trials.results import PairName, format_cell
 
-__all__ = [
-    "Name",
-    "Names",
-    "badge",
-    "beside_table",
-    "comparison_table",
-    "heading_cell",
-    "key_to_marks",
-    "legend",
-    "measure_table",
-    "name_pairs",
-    "pair_label",
-    "published_text",
-    "score_cell",
-    "verdict_table",
-]
-
-
 _Verdict = Literal["agrees", "better", "worse"]
 _MARKS: dict[_Verdict, str] = {"agrees": "≈", "better": "▲", "worse": "▼"}
 _MEANINGS = {

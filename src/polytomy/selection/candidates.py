@@ -14,17 +14,6 @@ from polytomy.learners.specification import check_parameter_values, print_value,
 from polytomy.model.scheme_argument import AUTO, SchemeArgument, Solver, gives_probabilities
 from polytomy.scheme import Scheme
 
-__all__ = [
-    "Candidate",
-    "candidates_from",
-    "default_candidates",
-    "describe_params",
-    "expand_candidates",
-    "set_grid_params",
-    "short_name",
-    "split_solver",
-]
-
 # Designs that would train on more than this many times the samples, over all their binaries, are
 # not tried by default: one-vs-one with more than a hundred classes, for instance.
 _MOST_WORK = 100

@@ -15,17 +15,14 @@ from numpy.typing import NDArray
 from polytomy.learners.options import TrainingOptions
 from polytomy.model.scheme_argument import SchemeArgument, Solver, gives_probabilities
 from polytomy.selection.candidates import default_candidates
+from polytomy.selection.measuring import Progress, RaceSetup
 from polytomy.selection.race import (
-    Progress,
     Race,
-    RaceSetup,
     Runner,
     comparison_folds,
     find_metric,
     run_race,
 )
-
-__all__ = ["DEFAULT_SCORING", "choose_runner", "choose_scheme", "pareto_set", "tabulate_race"]
 
 DEFAULT_SCORING = ("log_loss", "uncertainty_coefficient")
 """The metrics of a search: one of probabilities, which decides, and one of predictions."""

@@ -34,8 +34,6 @@ from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import Candidate
 from polytomy.solvers import METHODS
 
-__all__ = ["FoldMeasurer", "Measurement", "Progress", "RaceSetup", "is_trained_without_calibration"]
-
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Entry = tuple[Candidate, Scheme | SchemeEnsemble]

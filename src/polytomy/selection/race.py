@@ -31,10 +31,8 @@ from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import Candidate
 from polytomy.selection.measuring import FoldMeasurer, Progress, RaceSetup
 
-__all__ = ["Progress", "Race", "RaceSetup", "Runner", "comparison_folds", "find_metric", "run_race"]
-
 Floats = NDArray[np.float64]
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 """The rows to train on, and the held-out rows."""
 
 # A candidate is dropped when it loses to the best by this many standard errors of the difference,
@@ -54,7 +52,7 @@ def comparison_folds(
     *,
     skips_incomplete: bool = False,
     **split_params: Any,
-) -> list[Split]:
+) -> list[Fold]:
     """Return pairs of training and held-out rows; every training part has all classes.
 
     Parameters
@@ -106,7 +104,7 @@ def comparison_folds(
     return folds
 
 
-def _deal_classes(y: NDArray[Any], n_folds: int, random_state: Any) -> list[Split]:
+def _deal_classes(y: NDArray[Any], n_folds: int, random_state: Any) -> list[Fold]:
     class_indices = np.unique(y, return_inverse=True)[1]
     counts = np.bincount(class_indices)
     n_folds = min(n_folds, int(counts.max()))
@@ -208,7 +206,7 @@ def find_metric(name: str) -> Metric:
 def run_race(
     candidates: Sequence[Candidate],
     setup: RaceSetup,
-    folds: Sequence[Split],
+    folds: Sequence[Fold],
     metrics: Sequence[Metric],
     *,
     budget: float | None = None,

@@ -6,8 +6,6 @@ import tomllib
 from importlib.resources import files
 from typing import NamedTuple
 
-__all__ = ["CATALOGUE", "DEFAULT_ESTIMATOR", "KnownDataset"]
-
 # LIBSVM's defaults: C = 1 and gamma = 1 / n_features.
 DEFAULT_ESTIMATOR = "svc gamma=auto"
 

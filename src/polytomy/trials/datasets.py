@@ -30,17 +30,6 @@ from polytomy.inputs.rows import refuse_masked
 from polytomy.inputs.sparse import check_sparse, is_sparse
 from polytomy.trials.catalogue import CATALOGUE, KnownDataset
 
-__all__ = [
-    "BUNDLED",
-    "Dataset",
-    "DatasetCheck",
-    "check_dataset",
-    "compute_checksum",
-    "fetch_dataset",
-    "load_datasets",
-    "names_in_folder",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Dataset:

@@ -9,8 +9,6 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.metrics import METRICS, Metric
 
-__all__ = ["MAIN_MEASURES", "MEASURES", "Measure", "find_measure"]
-
 
 class Measure(NamedTuple):
     """A number that each trial records for each pair.

@@ -31,18 +31,6 @@ from polytomy.solvers.solving import find_method
 from polytomy.trials.catalogue import CATALOGUE, DEFAULT_ESTIMATOR
 from polytomy.trials.datasets import Dataset
 
-__all__ = [
-    "PAPER_PAIRS",
-    "Pair",
-    "Protocol",
-    "ProtocolOptions",
-    "Split",
-    "describe_estimator",
-    "pairs_from",
-    "split_classes",
-    "standardise",
-]
-
 # As in LIBSVM's probabilities: a sigmoid from five folds.
 CALIBRATION = "auto"
 FOLDS = 5
@@ -73,6 +61,11 @@ class Pair(NamedTuple):
     def name(self) -> str:
         """Both names, separated by a comma."""
         return f"{self.configuration}, {self.method}"
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether it has a final calibration."""
+        return self.final_calibration is not None
 
     def describe(self) -> dict[str, str]:
         """Return text that identifies this pair."""

@@ -17,8 +17,6 @@ from polytomy.trials.measures import find_measure
 from polytomy.trials.protocol import PAPER_PAIRS, Protocol, describe_estimator
 from polytomy.trials.results import Cell, PairName, Results
 
-__all__ = ["Beside", "Published", "beside_published", "find_published"]
-
 # Largest difference that counts as agreement, in published standard deviations.
 _MOST_DEVIATIONS = 2
 _PAPER_NAMES = {(pair.configuration, pair.method) for pair in PAPER_PAIRS}

@@ -18,8 +18,6 @@ from polytomy.trials.measures import MEASURES, Measure, find_measure
 from polytomy.trials.statistics import Paired, Ranking, compare_pairs, rank_methods
 from polytomy.trials.store import read_facts, read_manifest, read_trials
 
-__all__ = ["TIE", "Cell", "Comparison", "PairName", "Results", "Table", "format_cell"]
-
 Floats = NDArray[np.float64]
 PairName = tuple[str, str]
 """Names of a configuration and a method."""

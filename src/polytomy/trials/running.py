@@ -34,9 +34,6 @@ from polytomy.trials.results import Results
 from polytomy.trials.store import Store, lock_tables, read_manifest
 from polytomy.trials.tables import table_to_text, write_tables
 
-__all__ = ["Progress", "run", "show_progress"]
-
-
 # Seconds between checks for trials finished by other runs.
 _POLL_SECONDS = 0.5
 # Enough samples to trigger everything that is compiled at first use.

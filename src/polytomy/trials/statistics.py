@@ -10,8 +10,6 @@ from scipy import stats
 
 from polytomy.errors import ArgumentError
 
-__all__ = ["Interval", "Paired", "Ranking", "compare_pairs", "mean_interval", "rank_methods"]
-
 Floats = NDArray[np.float64]
 
 # As in SciPy: with ties, the p-value of more differences is that of a normal approximation.

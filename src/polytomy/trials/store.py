@@ -29,8 +29,6 @@ from urllib.parse import quote
 from polytomy.errors import ArgumentError, DataError, PolytomyWarning
 from polytomy.files import open_atomically
 
-__all__ = ["Store", "lock_tables", "read_facts", "read_manifest", "read_trials", "write_content"]
-
 _MANIFEST_NAME = "manifest.json"
 _MOST_SHOWN = 60
 

@@ -16,16 +16,6 @@ from polytomy.trials.results import Cell, PairName, Results, Table, format_cell
 from polytomy.trials.store import write_content
 from polytomy.trials.summary import summarise
 
-__all__ = [
-    "dataset_to_text",
-    "escape_latex",
-    "results_to_text",
-    "table_to_latex",
-    "table_to_markdown",
-    "table_to_text",
-    "write_tables",
-]
-
 # Characters in names that would otherwise be markup.
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\|`*<[&"} | {"\n": " ", "\r": " "})
 _SPECIAL = str.maketrans(

@@ -210,6 +210,6 @@ def test_binaries_that_cannot_be_exported_are_refused_by_name():
     refused(
         [calibrated(machines[0], OwnCalibrator(), X, y)],
         'binary "0-1" is calibrated by OwnCalibrator(), which cannot be exported. Fit with '
-        'calibration="sigmoid", "temperature" or "isotonic".',
+        'calibration="sigmoid", "isotonic" or "temperature".',
     )
     refused(one_vs_one(SVC(gamma=1e5), X, y), "Scale the features, or choose a smaller gamma.")

@@ -60,7 +60,7 @@ def test_an_object_that_gives_no_probabilities_is_refused(save_to_bytes, refusal
     calibrator = LogisticRegression()
     classifier = PolytomyClassifier(final_calibration=calibrator, random_state=0).fit(X, Y)
     object.__setattr__(classifier.composition_.final.map, "calibrator", SVC())
-    words = "model.composition.final.map.calibrator is not a kind of estimator with predict_proba"
+    words = "model.composition.final.map.calibrator is not an object with predict_proba"
     assert refusal(save_to_bytes(classifier)) == words
 
 

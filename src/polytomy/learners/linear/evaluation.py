@@ -20,8 +20,6 @@ from polytomy.learners.trained import Output, TrainedBinary
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 
-__all__ = ["LinearAnswers", "LinearGroup", "LinearMember", "linear_member"]
-
 # Number of weight columns stacked at a time.
 _STACK = 256
 

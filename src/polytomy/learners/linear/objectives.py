@@ -25,8 +25,6 @@ from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.workload import weights_of_problem
 from polytomy.routines.reference.linear import LinearForm
 
-__all__ = ["FittedModels", "LinearObjective", "find_objective", "sample_costs", "sample_weights"]
-
 # Solvers of LogisticRegression that do not penalise the intercept.
 _UNPENALISED = ("lbfgs", "newton-cg", "newton-cholesky")
 

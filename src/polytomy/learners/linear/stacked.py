@@ -30,8 +30,6 @@ from polytomy.routines.reference.linear import (
     fold_reduction,
 )
 
-__all__ = ["SharedRows", "fit_stacked_models"]
-
 Floats = NDArray[np.float64]
 
 # Bytes of samples processed at a time; they stay in the processor's cache.

@@ -18,7 +18,9 @@ from sklearn.exceptions import ConvergenceWarning
 from polytomy.calibration.calibrators import (
     Calibrator,
     HeldOut,
+    SigmoidCalibrator,
     UncalibratedMap,
+    find_calibrator,
     fit_calibrators,
 )
 from polytomy.inputs.numbers import check_weights
@@ -39,13 +41,6 @@ from polytomy.learners.workload import ONE_SIDED, Trained, Workload, describe_sh
 from polytomy.routines.dispatch import routine
 from polytomy.routines.reference.linear import LinearFits, LinearSamples
 from polytomy.routines.threads import one_blas_thread, run_tasks
-
-__all__ = [
-    "BatchTrainer",
-    "TrainedModel",
-    "thin_larger_side",
-    "train_linear_models",
-]
 
 
 def thin_larger_side(held_out: HeldOut, most: int, seed: int | None) -> HeldOut:
@@ -290,8 +285,7 @@ class BatchTrainer:
             return [None] * len(batch.sizes)
         samples, has_both = folds.samples, folds.hold_out_both_sides(batch)
         ends = np.searchsorted(samples, batch.starts)
-        calibration = self._options.calibration
-        is_sigmoid = isinstance(calibration, str) and calibration in ("auto", "sigmoid")
+        is_sigmoid = find_calibrator(self._options.calibration) is SigmoidCalibrator
         found: list[HeldOut | None] = []
         for i in range(len(batch.sizes)):
             chosen = samples[ends[i] : ends[i + 1]]

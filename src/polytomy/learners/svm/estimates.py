@@ -31,8 +31,6 @@ from polytomy.learners.svm.matrix import (
 from polytomy.learners.svm.training import GroupTrainer, find_svcs
 from polytomy.learners.workload import Workload
 
-__all__ = ["TrainingEstimate", "estimate_training"]
-
 # Pairs of rows, over all problems, that take seconds to train on. Fewer need no estimate.
 _WORTH_ESTIMATING = 10**9
 

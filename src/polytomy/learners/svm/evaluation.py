@@ -28,18 +28,6 @@ from polytomy.learners.trained import Output, TrainedBinary
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 
-__all__ = [
-    "DenseEvaluator",
-    "Evaluator",
-    "KernelGroup",
-    "KernelMember",
-    "SparseEvaluator",
-    "Weights",
-    "is_exact",
-    "kernel_member",
-    "make_evaluator",
-]
-
 # Smallest number of features for which inner products are faster than differences.
 _WIDE = 32
 # Block size for converting samples to dense or sparse, and for centring vectors.

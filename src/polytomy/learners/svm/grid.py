@@ -46,8 +46,6 @@ from polytomy.routines.reference.kernels import KERNEL_VALUES
 from polytomy.routines.reference.smo import FROM_PREVIOUS_RUN, FROM_ZERO, Problems
 from polytomy.routines.threads import one_blas_thread, run_tasks
 
-__all__ = ["GridScores", "KernelGrid"]
-
 _Floats = NDArray[np.float64]
 
 

@@ -17,8 +17,6 @@ from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 from polytomy.routines.reference.kernels import KINDS
 
-__all__ = ["LARGEST_DEGREE", "LARGEST_EXPONENT", "KernelFunction", "squared_lengths"]
-
 LARGEST_DEGREE = 1000
 """The largest degree of a poly kernel; with larger ones, values only overflow or vanish."""
 

@@ -17,20 +17,6 @@ from polytomy.inputs.training_data import Samples, blocks_of
 from polytomy.learners.svm.kernels import LARGEST_DEGREE, KernelFunction
 from polytomy.states import State, stored_as
 
-__all__ = [
-    "FoldMachines",
-    "KernelMachine",
-    "Machine",
-    "MachineData",
-    "Pool",
-    "VectorPool",
-    "kernel_of",
-    "merge_vectors",
-    "pool_by_bytes",
-    "pool_by_index",
-    "share_vectors",
-]
-
 # Largest size of the kernel values computed for a block of samples.
 _BLOCK_BYTES = 2**25
 

@@ -32,40 +32,6 @@ from polytomy.routines.reference.kernels import (
 )
 from polytomy.routines.threads import RoutineFailure, run_tasks
 
-__all__ = [
-    "CACHE_BYTES",
-    "MEMORY_BUDGET",
-    "Matrix",
-    "MatrixLayout",
-    "MatrixOnDemand",
-    "Size",
-    "TooLargeError",
-    "UnsuitableError",
-    "WholeMatrix",
-    "as_numbers",
-    "bytes_of_matrix",
-    "bytes_of_rows",
-    "bytes_of_thread",
-    "check_budget",
-    "check_compiled",
-    "check_range",
-    "check_suitable",
-    "default_memory_budget",
-    "diagonal_of",
-    "entry_form",
-    "find_common_kernel",
-    "fix_gamma",
-    "fix_gamma_by_variance",
-    "group_by_matrix",
-    "has_gamma_of_data",
-    "is_better_apart",
-    "kernel_of",
-    "lay_out_matrix",
-    "measure",
-    "size_in_words",
-    "train_machines",
-]
-
 CACHE_BYTES = 2**24
 """Size of each thread's cache of kernel values. A larger cache was not faster."""
 

@@ -46,8 +46,6 @@ from polytomy.learners.workload import ONE_SIDED, Trained, Workload, describe_sh
 from polytomy.routines.reference.smo import SMALL_PROBLEM
 from polytomy.routines.threads import one_blas_thread, run_tasks
 
-__all__ = ["GroupTrainer", "find_svcs", "train_svms"]
-
 # Pairs of samples, over all problems, that keep a thread busy for about a tenth of a second.
 _PAIRS_PER_THREAD = 10**7
 

@@ -34,8 +34,6 @@ from polytomy.learners.svm.matrix import (
 from polytomy.learners.workload import weights_of_problem
 from polytomy.routines.reference.smo import FEW_SAMPLES, FROM_FIRST_RUN, FROM_ZERO, Problems
 
-__all__ = ["Task", "Worker", "coefficient_bounds", "score_outside"]
-
 _Floats = NDArray[np.float64]
 
 

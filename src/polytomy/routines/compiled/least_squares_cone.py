@@ -58,16 +58,15 @@ class Single(NamedTuple):
     rest: Floats  # (n,)
     shortest: Floats  # (n,)
     candidate: Floats  # (n,)
-    open: Flags  # (n,), the classes known to be positive in some minimum
+    is_positive: Flags  # (n,), the classes that are positive in the first minimum
     face: Indices  # (n,), the classes that may be positive
-    closed: Indices  # (n,)
 
 
 @helper
 def new_single(n: int) -> Any:
     """Return the workspace for one sample with n classes."""
     matrices, vectors = np.empty((4, n, n)), np.empty((10, n))
-    flags, indices = np.empty((3, n), np.bool_), np.empty((3, n), np.intp)
+    flags, indices = np.empty((3, n), np.bool_), np.empty((2, n), np.intp)
     return Single(
         matrices[0],
         matrices[1],
@@ -88,7 +87,6 @@ def new_single(n: int) -> Any:
         vectors[9],
         flags[2],
         indices[1],
-        indices[2],
     )
 
 

@@ -1,9 +1,10 @@
 """Compiled: the shortest minimum on the simplex, for one sample at a time, degenerate or not.
 
 The reference routines explain what is solved and why; these functions do the same in terms of Gram
-matrices. The *face* is a list of classes that may be positive in a minimum; those that are known to
-be positive are *open*. Only `minimise_single` calls `minimise_on_cone`, and calls are nested as
-little as possible, because each level of calls compiles everything below it again.
+matrices, and leave the rare samples that need more to the reference. The *face* is a list of
+classes that may be positive in a minimum. Only `minimise_single` calls `minimise_on_cone`, and
+calls are nested as little as possible, because each level of calls compiles everything below it
+again.
 
 If there are more classes than rows and answers are confident, few classes are positive in the
 minimum. So it is found within a *working set* of classes; then every class outside whose slope is
@@ -66,6 +67,10 @@ Indices = NDArray[np.intp]
 def minimise_single(single: Any, is_graded: bool, p: Floats) -> bool:
     """Set p to the shortest minimum on the simplex, given the plain Gram matrix QᵀQ.
 
+    Among all points with the sum and the gradient of a minimum, whatever their signs, the shortest
+    one is its projection on the span of the rows of the Gram matrix on the face. If that has no
+    negative entry, it is the result; otherwise the shortest one without negative entries is.
+
     Return False if the matrix is not accurate enough for that.
     """
     n = len(p)
@@ -87,35 +92,22 @@ def minimise_single(single: Any, is_graded: bool, p: Floats) -> bool:
         shift = _fine_shift(n, single)
         if shift > FINE * coarse:
             break
-    while True:  # find the classes that are positive in some minimum
-        rank = _span_open_classes(n_face, single)
-        if _has_doubtful_rest(n_face, single):
-            return False
-        n_closed, n_opened = _open_dependent_classes(n_face, single)
-        if n_opened == 0 and n_closed > 0:
-            _fill_mixtures(n_closed, rank, single)
-            minimise_on_cone(n_closed, single.other_gram, single)
-            n_opened = _open_mixture(n_closed, single)
-        if n_opened < 0:
-            return False
-        if n_opened == 0:
-            break
-    while True:  # find the shortest minimum
-        n_face = _leave_out_closed(n_face, single)
-        rank = _span_open_classes(n_face, single)
-        if rank == n_face:
-            return True
-        least = _project_on_span(n_face, rank, single, p)
-        if not _is_same(n_face, single.shortest, single, p):
-            return False
-        if least < -NEGLIGIBLE:
-            _fill_dual(n_face, rank, single)
-            minimise_on_cone(n_face, single.other_gram, single)
-            least = _read_dual(n_face, single)
-        if least >= -NEGLIGIBLE and _is_same(n_face, single.candidate, single, p):
-            _write_candidate(n_face, single, p)
-            return True
-        _go_to_bound(n_face, single, p)
+    rank = _span_face(n_face, single)
+    if _has_doubtful_rest(n_face, single):
+        return False
+    if rank == n_face:
+        return True
+    least = _project_on_span(n_face, rank, single, p)
+    if not _is_same(n_face, single.shortest, single, p):
+        return False
+    if least < -NEGLIGIBLE:
+        _fill_dual(n_face, rank, single)
+        minimise_on_cone(n_face, single.other_gram, single)
+        least = _read_dual(n_face, single)
+    if least < -NEGLIGIBLE or not _is_same(n_face, single.candidate, single, p):
+        return False
+    _write_candidate(n_face, single, p)
+    return True
 
 
 @helper
@@ -128,10 +120,10 @@ def _mean_shift(n: int, single: Any) -> float:
 
 @helper
 def _fine_shift(n: int, single: Any) -> float:
-    """Return the smallest squared norm of an open class's column, ignoring zero columns."""
+    """Return the smallest squared norm of the column of a positive class, ignoring zero columns."""
     least = np.inf
     for j in range(n):
-        if single.open[j] and single.plain_gram[j, j] > 0.0:
+        if single.is_positive[j] and single.plain_gram[j, j] > 0.0:
             least = min(least, single.plain_gram[j, j])
     return least
 
@@ -168,12 +160,12 @@ def is_stationary(n: int, single: Any, tolerance: float, p: Floats) -> bool:
 
 @helper
 def _list_face(n: int, single: Any) -> int:
-    """List the classes whose gradient is zero, and open those that are positive."""
+    """List the classes whose gradient is zero, and mark those that are positive."""
     scale = scale_of_gradient(n, single)
     n_face = 0
     for j in range(n):
         single.unit[j] = single.root[j]
-        single.open[j] = single.x[j] * single.root[j] > ROUNDING * scale
+        single.is_positive[j] = single.x[j] * single.root[j] > ROUNDING * scale
         if single.inside[j] or single.gradient[j] <= FACE * (single.root[j] * scale + 1.0):
             single.face[n_face] = j
             n_face += 1
@@ -181,8 +173,8 @@ def _list_face(n: int, single: Any) -> int:
 
 
 @helper
-def _span_open_classes(n_face: int, single: Any) -> int:
-    """Eliminate the open classes from the Gram matrix on the face; return the rank.
+def _span_face(n_face: int, single: Any) -> int:
+    """Eliminate the classes of the face from their Gram matrix; return the rank.
 
     The rows of `factor` are then those of the Cholesky factor, largest pivot first, in units of
     `unit`; `rest` is the remaining diagonal.
@@ -194,7 +186,7 @@ def _span_open_classes(n_face: int, single: Any) -> int:
     for rank in range(n_face):
         pivot, largest = -1, DEPENDENT_BY_GRAM
         for b in range(n_face):
-            if single.open[face[b]] and not single.barred[b] and rest[b] > largest:
+            if not single.barred[b] and rest[b] > largest:
                 pivot, largest = b, rest[b]
         if pivot < 0:
             return rank
@@ -221,70 +213,6 @@ def _has_doubtful_rest(n_face: int, single: Any) -> bool:
         if _ROUNDING * n_face < single.rest[b] <= DEPENDENT_BY_GRAM and not single.barred[b]:
             return True
     return False
-
-
-@helper
-def _open_dependent_classes(n_face: int, single: Any) -> tuple[int, int]:
-    """Open classes in the span of the open ones; return the numbers of closed and opened."""
-    n_closed, n_opened = 0, 0
-    for b in range(n_face):
-        if not single.open[single.face[b]]:
-            if single.rest[b] > DEPENDENT_BY_GRAM:
-                single.closed[n_closed] = b
-                n_closed += 1
-            else:
-                single.open[single.face[b]] = True
-                n_opened += 1
-    return n_closed, n_opened
-
-
-@helper
-def _fill_mixtures(n_closed: int, rank: int, single: Any) -> None:
-    """Set up the problem for the shortest mixture of the closed columns' parts outside the span."""
-    rows, face, rest = single.factor, single.face, single.rest
-    for u in range(n_closed):
-        b = single.closed[u]
-        single.linear[u] = 1.0
-        for v in range(n_closed):
-            d = single.closed[v]
-            product = single.gram[face[b], face[d]] / (single.unit[face[b]] * single.unit[face[d]])
-            for t in range(rank):
-                product -= rows[t, b] * rows[t, d]
-            single.other_gram[u, v] = 1.0 + product / np.sqrt(rest[b] * rest[d])
-
-
-@helper
-def _open_mixture(n_closed: int, single: Any) -> int:
-    """Open the classes of the shortest mixture if it is zero; return how many, or -1 if in doubt.
-
-    `rest`, the small part of a class outside the span, is a difference of larger numbers, so its
-    relative rounding error is large.
-    """
-    total, least = 0.0, 1.0
-    for u in range(n_closed):
-        total += max(single.x[u], 0.0)
-        if single.x[u] > 0.0:
-            least = min(least, single.rest[single.closed[u]])
-    square = 1.0 / total - 1.0
-    if square > DEPENDENT_BY_GRAM:
-        return 0 if square > ROUNDING / least else -1
-    n_opened = 0
-    for u in range(n_closed):
-        if single.x[u] > ROUNDING * total / single.rest[single.closed[u]]:
-            single.open[single.face[single.closed[u]]] = True
-            n_opened += 1
-    return n_opened if n_opened > 0 else -1
-
-
-@helper
-def _leave_out_closed(n_face: int, single: Any) -> int:
-    """Reduce the face to its open classes; return their number."""
-    n_open = 0
-    for b in range(n_face):
-        if single.open[single.face[b]]:
-            single.face[n_open] = single.face[b]
-            n_open += 1
-    return n_open
 
 
 @helper
@@ -379,21 +307,6 @@ def _write_candidate(n_face: int, single: Any, p: Floats) -> None:
         p[j] = 0.0
     for b in range(n_face):
         p[single.face[b]] = max(single.candidate[b], 0.0) / total
-
-
-@helper
-def _go_to_bound(n_face: int, single: Any, p: Floats) -> None:
-    """Move p towards the shortest candidate up to the first bound; close the class there."""
-    face, shortest = single.face, single.shortest
-    blocking, step = 0, 1.0
-    for b in range(n_face):
-        here = p[face[b]]
-        if shortest[b] < 0.0 and here / (here - shortest[b]) <= step:
-            blocking, step = b, here / (here - shortest[b])
-    for b in range(n_face):
-        p[face[b]] += step * (shortest[b] - p[face[b]])
-    write_normalised(p, p)
-    single.open[face[blocking]] = False
 
 
 @helper

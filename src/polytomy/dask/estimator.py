@@ -190,9 +190,8 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
     def to_local(self) -> PolytomyClassifier:
         """Return a `PolytomyClassifier` with the same parameters and, if fitted, the same model."""
         parameters = self.get_params(deep=False)
-        local = PolytomyClassifier()
-        common = local.get_params(deep=False).keys() & parameters.keys()
-        local.set_params(**{name: parameters[name] for name in common})
+        del parameters["design_rows"], parameters["client"]
+        local = PolytomyClassifier(**parameters)
         for name, value in vars(self).items():
             if name.endswith("_") and not name.startswith("_"):
                 setattr(local, name, value)

@@ -1,4 +1,4 @@
-"""A solver, designs and a metric that are registered here work everywhere, unknown to `src`."""
+"""Kinds that are registered here work everywhere, and no file of `src` knows their names."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from sklearn.svm import SVC
 import polytomy as pt
 from command_line import call_main
 from onnx_sessions import run_model
-from polytomy.designs import DATA_DESIGNS, DESIGNS, Design, from_matrix, from_tree
+from polytomy.calibration import register_calibrator, register_final_calibration
+from polytomy.designs import Design, from_matrix, from_tree
 from polytomy.errors import ArgumentError
-from polytomy.metrics import METRICS, JudgedSamples, Metric, mean_over_samples
-from polytomy.scheme.short_forms import SHORT_FORMS
-from polytomy.solvers import METHODS, ONE_VS_ONE, Method
+from polytomy.metrics import JudgedSamples, Metric, mean_over_samples
+from polytomy.solvers import ONE_VS_ONE, Method
+from registries import restored_registries
 
 X, Y = load_iris(return_X_y=True)
 
@@ -60,8 +61,74 @@ def find_margins(judged: JudgedSamples) -> Any:
     return judged.proba[rows, judged.truth] - others.max(axis=1)
 
 
+class BinningCalibrator:
+    """The share of the +1 side in each of five bins of decision values."""
+
+    def fit(self, decision_values: Any, target: Any, sample_weight: Any = None) -> Any:
+        self.edges_ = np.quantile(decision_values, [0.2, 0.4, 0.6, 0.8])
+        bins = np.searchsorted(self.edges_, decision_values)
+        weight = np.ones(len(bins)) if sample_weight is None else sample_weight
+        positive = np.bincount(bins, weight * target, minlength=5)
+        self.shares_ = (positive + 1) / (np.bincount(bins, weight, minlength=5) + 2)
+        return self
+
+    def predict(self, decision_values: Any) -> Any:
+        return self.shares_[np.searchsorted(self.edges_, decision_values)]
+
+    @staticmethod
+    def to_onnx(graph: Any, values: Any, calibrators: Any) -> Any:
+        edges = np.array([each.edges_ for each in calibrators])
+        steps = np.array([2 * np.diff(each.shares_) for each in calibrators])
+        first = np.array([2 * each.shares_[0] - 1 for each in calibrators])
+        # A step is taken by values above its edge: the sign of the difference, clipped.
+        taken = graph.add("Clip", graph.add("Sign", values.with_axis(2) - edges), 0.0, 1.0)
+        return graph.add("Squeeze", (taken * steps).sum(axis=2), np.array([2])) + first
+
+    def state(self) -> Any:
+        return {"edges": self.edges_, "shares": self.shares_} if hasattr(self, "edges_") else {}
+
+    @classmethod
+    def from_state(cls, state: Any) -> Any:
+        made = cls()
+        if "edges" in state:
+            made.edges_ = state.floats("edges", (4,))
+            made.shares_ = state.floats("shares", (5,), 0.0, 1.0)
+        return made
+
+
+class Mixture:
+    """Probabilities mixed with the frequencies of the classes."""
+
+    def __init__(self, share: float, frequencies: Any) -> None:
+        self.share, self.frequencies = share, frequencies
+
+    def apply(self, probabilities: Any, decisions: Any) -> Any:
+        return (1 - self.share) * probabilities + self.share * self.frequencies
+
+    def to_onnx(self, graph: Any, probabilities: Any, decisions: Any) -> Any:
+        return probabilities * (1 - self.share) + self.share * self.frequencies
+
+    def state(self) -> Any:
+        return {"share": self.share, "frequencies": self.frequencies}
+
+    @classmethod
+    def from_state(cls, state: Any) -> Any:
+        return cls(state.number("share", 0.0, 1.0), state.floats("frequencies", (None,), 0.0, 1.0))
+
+
+def fit_mixture(answers: Any) -> Mixture:
+    counts = np.bincount(answers.class_indices, minlength=answers.probabilities.shape[1])
+    return Mixture(0.25, counts / counts.sum())
+
+
 @pytest.fixture
 def registered() -> Iterator[None]:
+    with restored_registries():
+        register_all()
+        yield
+
+
+def register_all() -> None:
     pt.metrics.register(
         Metric(
             "mean_margin",
@@ -76,9 +143,8 @@ def registered() -> Iterator[None]:
     pt.solvers.register(method)
     pt.designs.register(Design("skipping", skip_pairs, "cuts and a pair", uses_order=True))
     pt.designs.register(Design("mean-tree", split_by_mean, "a chain of means", needs_data=True))
-    yield
-    del METRICS["mean_margin"]
-    del METHODS["softly"], DESIGNS["skipping"], SHORT_FORMS["skipping"], DATA_DESIGNS["mean-tree"]
+    register_calibrator("binning", BinningCalibrator)
+    register_final_calibration("mixture", fit_mixture, kind=Mixture)
 
 
 @pytest.fixture
@@ -137,6 +203,36 @@ def test_designs_are_nodes_of_control_texts_and_hierarchies(registered: None) ->
     assert [node.code.n_partitions for node in nested.nodes] == [1, 3]
     # A text that others read does not use the name.
     assert "@skipping" not in scheme.compact()
+
+
+def test_a_calibrator_fits_predicts_and_is_saved(registered: None, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"calibration": "binning", "final_calibration": None}
+    classifier = pt.PolytomyClassifier(SVC(), random_state=0, **options).fit(X, Y)
+    for binary in classifier.binaries_:
+        expected = 2 * binary.calibrator.predict(binary.scores(X)) - 1
+        np.testing.assert_allclose(binary.decisions(X), expected, atol=1e-12)
+        assert len(np.unique(binary.decisions(X))) <= 5
+    check_saved(classifier, tmp_path / "binning.polytomy")
+
+
+def test_a_final_calibration_fits_predicts_and_is_saved(registered: None, tmp_path: Path) -> None:
+    plain = pt.PolytomyClassifier(SVC(), random_state=0).fit(X, Y).composition_
+    classifier = pt.PolytomyClassifier(SVC(), final_calibration="mixture", random_state=0).fit(X, Y)
+    solved = plain.couple(classifier.composition_.bank.decisions(X))
+    np.testing.assert_allclose(classifier.predict_proba(X), 0.75 * solved + 0.25 / 3, atol=1e-9)
+    assert classifier.out_of_fold_score_["accuracy"] > 0.9
+    assert classifier.predict_set(X[:3]).shape == (3, 3)
+    check_saved(classifier, tmp_path / "mixture.polytomy")
+
+
+@pytest.mark.parametrize(
+    "options", [{"calibration": "binning"}, {"final_calibration": "mixture"}], ids=str
+)
+def test_calibrations_are_exported(registered: None, options: dict[str, str]) -> None:
+    pytest.importorskip("onnx")
+    classifier = pt.PolytomyClassifier(SVC(), random_state=0, **options).fit(X, Y)
+    found = run_model(pt.to_onnx(classifier, dtype="float64"), X)
+    np.testing.assert_allclose(found["probabilities"], classifier.predict_proba(X), atol=1e-9)
 
 
 def test_a_search_compares_them(registered: None) -> None:
@@ -199,6 +295,9 @@ def test_the_command_line_takes_them(registered: None, iris: str) -> None:
     line = ["train", iris, "--target", "kind", "-o", "m.polytomy"]
     assert call_main([*line, "--solver", "softly"]).code == 0
     assert call_main(["predict", "m.polytomy", iris]).out.startswith("prediction")
+    assert call_main([*line, "--calibration", "binning"]).code == 0
+    assert call_main([*line, "--final-calibration", "mixture"]).code == 0
+    assert "mixture" in call_main(["info", "m.polytomy"]).out
     assert call_main([*line, "--scheme", "skipping"]).code == 0
     assert call_main([*line, "--scheme", "mean-tree"]).code == 0
     outcome = call_main(["design", "skipping", "--labels", "a,b,c"])
@@ -206,6 +305,10 @@ def test_the_command_line_takes_them(registered: None, iris: str) -> None:
 
 
 def test_a_name_that_is_taken_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"already a calibration called 'isotonic'"):
+        register_calibrator("isotonic", BinningCalibrator)
+    with pytest.raises(ArgumentError, match=r"already a final calibration called 'auto'"):
+        register_final_calibration("auto", fit_mixture)
     with pytest.raises(ArgumentError, match=r"already a solver called 'price'"):
         pt.solvers.register(Method("price", couple_softly))
     with pytest.raises(ArgumentError, match=r"already a scheme called 'random-trees'"):

@@ -21,10 +21,20 @@ from polytomy.errors import (
 )
 from polytomy.inputs.rows import count_rows, take_block
 from polytomy.inputs.sparse import check_sparse
+from polytomy.inputs.training_data import blocks_of_rows
 from polytomy.learners.bank import Bank
 from polytomy.learners.problems import Dichotomy
 from polytomy.learners.trained import TrainedBinary
-from polytomy.model.arrangement import Arrangement, arrange_trained, first_rows, is_walk_cheaper
+from polytomy.model.arrangement import (
+    Arrangement,
+    Solver,
+    arrange_trained,
+    check_solver,
+    first_rows,
+    gives_probabilities,
+    is_walk_cheaper,
+    resolve_solver,
+)
 from polytomy.model.decisions import ClassFrequencies, Costs, PriorShift
 from polytomy.model.out_of_fold import (
     FinalCalibration,
@@ -35,15 +45,8 @@ from polytomy.model.out_of_fold import (
     remember_samples,
 )
 from polytomy.model.preprocessing import preprocess
-from polytomy.model.scheme_argument import (
-    Solver,
-    check_solver,
-    gives_probabilities,
-    members_of,
-    resolve_solver,
-)
+from polytomy.model.scheme_argument import members_of
 from polytomy.model.trees import (
-    blocks_of_rows,
     check_beam,
     check_top_k,
     find_tree_search,

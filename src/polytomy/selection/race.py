@@ -26,13 +26,14 @@ from polytomy.errors import Argument, ArgumentError, PolytomyError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.numbers import check_weights
 from polytomy.metrics import METRICS, JudgedSamples, Metric
-from polytomy.model.scheme_argument import check_solver, members_of, scheme_from
+from polytomy.model.arrangement import check_solver
+from polytomy.model.scheme_argument import members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import Candidate
 from polytomy.selection.measuring import FoldMeasurer, Progress, RaceSetup
 
 Floats = NDArray[np.float64]
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 """The rows to train on, and the held-out rows."""
 
 # A candidate is dropped when it loses to the best by this many standard errors of the difference,
@@ -52,7 +53,7 @@ def comparison_folds(
     *,
     skips_incomplete: bool = False,
     **split_params: Any,
-) -> list[Split]:
+) -> list[Fold]:
     """Return pairs of training and held-out rows; every training part has all classes.
 
     Parameters
@@ -104,7 +105,7 @@ def comparison_folds(
     return folds
 
 
-def _deal_classes(y: NDArray[Any], n_folds: int, random_state: Any) -> list[Split]:
+def _deal_classes(y: NDArray[Any], n_folds: int, random_state: Any) -> list[Fold]:
     class_indices = np.unique(y, return_inverse=True)[1]
     counts = np.bincount(class_indices)
     n_folds = min(n_folds, int(counts.max()))
@@ -206,7 +207,7 @@ def find_metric(name: str) -> Metric:
 def run_race(
     candidates: Sequence[Candidate],
     setup: RaceSetup,
-    folds: Sequence[Split],
+    folds: Sequence[Fold],
     metrics: Sequence[Metric],
     *,
     budget: float | None = None,

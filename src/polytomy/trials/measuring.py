@@ -1,15 +1,14 @@
 """One trial: a split of a dataset, on which every pair is trained and scored.
 
-A dichotomy that occurs in several configurations is trained once, and its training time counts for
-each of them. Pairs with a final calibration need folds that all binaries of a scheme share, so
-their binaries are trained separately from the others, configuration by configuration.
+Pairs of one configuration share its scheme, and its binaries, apart from those with a final
+calibration: they need out-of-fold scores, which take time that the others do not need.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -20,16 +19,16 @@ from scipy.sparse import issparse
 from polytomy.errors import PolytomyError, PolytomyWarning
 from polytomy.inputs.rows import take_rows
 from polytomy.learners.options import TrainingOptions
-from polytomy.learners.problems import Dichotomy
 from polytomy.learners.svm.machines import pool_by_bytes
 from polytomy.learners.trained import TrainedBinary
 from polytomy.metrics import METRICS, JudgedSamples
 from polytomy.metrics.reliability import check_bins, reliability_sums
+from polytomy.model.arrangement import check_solver
 from polytomy.model.composition import Composition
 from polytomy.model.dichotomies import bind_classes
 from polytomy.model.fitting import TrainedBinaries, fit_binaries
 from polytomy.model.plan import TrainingPlan, plan_training
-from polytomy.model.scheme_argument import check_solver, members_of, scheme_from
+from polytomy.model.scheme_argument import members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.trials.datasets import Dataset
 from polytomy.trials.measures import MEASURES
@@ -83,12 +82,9 @@ class Training:
 
         Learning a final calibration counts as training.
         """
-        trained, scores = self.trained, self.trained.out_of_fold
-        if pair.final_calibration is None or scores is None:
-            return self.plan.compose(trained, pair.solver), self.seconds
-        own = replace(scores, final_calibration=pair.final_calibration)
         started = perf_counter()
-        composition = self.plan.compose(TrainedBinaries(trained.binaries, own), pair.solver)
+        trained = self.trained.with_final_calibration(pair.final_calibration)
+        composition = self.plan.compose(trained, pair.solver)
         return composition, self.seconds + perf_counter() - started
 
 
@@ -128,6 +124,9 @@ def train_binaries(
 ) -> dict[tuple[str, bool], Training]:
     """Train the binaries of all pairs, configuration by configuration, to measure each time.
 
+    Out-of-fold scores take time that pairs without a final calibration do not need, so a
+    configuration is trained once with them and once without.
+
     Parameters
     ----------
     configurations : configurations by name; those with a problem are left out
@@ -143,60 +142,31 @@ def train_binaries(
     dict of Training by the name of the configuration and whether there are out-of-fold scores, for
     a final calibration
     """
-    options = TrainingOptions(
-        calibration=CALIBRATION, cv=FOLDS, random_state=split.seed, n_jobs=n_jobs
-    )
-    # Any final calibration will do: each pair learns its own from the out-of-fold scores.
-    calibrated_options = replace(options, final_calibration="bias")
     classes = np.array(dataset.classes, dtype=object)
-    plain, calibrated = (
-        {
-            pair.configuration: scheme
-            for pair in pairs
-            if (pair.final_calibration is not None) == is_calibrated
-            and (scheme := configurations[pair.configuration].scheme) is not None
-        }
-        for is_calibrated in (False, True)
-    )
-    common = plan_training(plain.values(), classes, estimator)
     found: dict[tuple[str, bool], Training] = {}
-    known: dict[int, TrainedBinary] = {}
-    for number, name in enumerate(plain):
-        # In the order of the scheme, so that each binary has the same seed as in a run of its own.
-        columns, plan = common.columns_of(number), common.only(number)
-        # Binaries of an earlier configuration are not trained again, but their time counts.
-        seconds = sum(known[k].seconds for k in columns if k in known)
-        dichotomies = [
-            dichotomy._replace(trained=known[k]) if k in known else dichotomy
-            for k, dichotomy in zip(columns, plan.dichotomies, strict=True)
-        ]
-        seconds += configurations[name].seconds
-        found[name, False] = training = _train(plan, dichotomies, split, options, seconds)
-        known |= dict(zip(columns, training.trained.binaries, strict=True))
+    for pair in pairs:
+        configuration, is_calibrated = configurations[pair.configuration], pair.is_calibrated
+        key = pair.configuration, is_calibrated
+        if key in found or configuration.scheme is None:
+            continue
+        options = TrainingOptions(
+            calibration=CALIBRATION,
+            # Any will do: each pair learns its own from the out-of-fold scores.
+            final_calibration="bias" if is_calibrated else None,
+            cv=FOLDS,
+            random_state=split.seed,
+            n_jobs=n_jobs,
+        )
+        started = perf_counter()
+        plan = plan_training([configuration.scheme], classes, estimator)
+        trained = fit_binaries(
+            plan.dichotomies, split.X_train, split.class_indices_train, len(classes), options
+        )
+        seconds = configuration.seconds + perf_counter() - started
+        found[key] = Training(plan, trained, seconds)
         if on_trained is not None:
-            on_trained(name)
-    for name, scheme in calibrated.items():
-        plan = plan_training([scheme], classes, estimator)
-        seconds = configurations[name].seconds
-        found[name, True] = _train(plan, plan.dichotomies, split, calibrated_options, seconds)
-        if on_trained is not None:
-            on_trained(f"{name}, calibrated")
+            on_trained(f"{pair.configuration}, calibrated" if is_calibrated else pair.configuration)
     return found
-
-
-def _train(
-    plan: TrainingPlan,
-    dichotomies: Sequence[Dichotomy],
-    split: Split,
-    options: TrainingOptions,
-    seconds: float,
-) -> Training:
-    """Train the rest of a plan; `seconds` is the time already spent."""
-    started = perf_counter()
-    trained = fit_binaries(
-        dichotomies, split.X_train, split.class_indices_train, len(plan.classes), options
-    )
-    return Training(plan, trained, seconds + perf_counter() - started)
 
 
 def measure_trial(
@@ -239,7 +209,7 @@ def measure_trial(
             _measure_pair(
                 pair,
                 schemes[pair.configuration],
-                trained.get((pair.configuration, pair.final_calibration is not None)),
+                trained.get((pair.configuration, pair.is_calibrated)),
                 len(dataset.classes),
                 split,
             )
@@ -285,7 +255,7 @@ def _measure_pair(
     except PolytomyError as error:
         return cell | {"problem": str(error)}
     composition, fit_seconds = training.compose(pair)
-    if pair.final_calibration is not None and composition.final is None:
+    if pair.is_calibrated and composition.final is None:
         return cell | {"problem": _NOT_CALIBRATED}
     seconds, scores = _predict(composition, split.X_test)
     judged = _judge(composition, scores, split.class_indices_test)

@@ -18,13 +18,8 @@ from polytomy.classifier import PolytomyClassifier
 from polytomy.designs import SCHEME_NAMES
 from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
 from polytomy.learners.specification import estimator_from, specification_of
-from polytomy.model.scheme_argument import (
-    AUTO,
-    SchemeArgument,
-    Solver,
-    gives_probabilities,
-    scheme_from,
-)
+from polytomy.model.arrangement import AUTO, Solver, gives_probabilities
+from polytomy.model.scheme_argument import SchemeArgument, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import short_name, split_solver
 from polytomy.solvers.solving import find_method
@@ -61,6 +56,11 @@ class Pair(NamedTuple):
     def name(self) -> str:
         """Both names, separated by a comma."""
         return f"{self.configuration}, {self.method}"
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether it has a final calibration."""
+        return self.final_calibration is not None
 
     def describe(self) -> dict[str, str]:
         """Return text that identifies this pair."""

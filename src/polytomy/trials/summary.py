@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from polytomy.trials.measures import MEASURES
+from polytomy.trials.protocol import Protocol
 from polytomy.trials.results import TIE, Cell, PairName, Results, format_cell
 from polytomy.trials.statistics import Interval, mean_interval
 
@@ -17,7 +18,6 @@ HEADLINE = "accuracy"
 
 _MOST_NAMES = 3
 _MOST_CHARACTERS = 80
-_DEFAULT_TEST = 0.3
 
 
 class Lead(NamedTuple):
@@ -103,7 +103,7 @@ def compare_on(
     """Return the mean of one pair's scores minus another's; see `mean_interval`."""
     values, others = (results.values(measure, dataset, pair) for pair in (one, other))
     protocol = (results.manifest or {}).get("protocol", {})
-    return mean_interval(values - others, test=float(protocol.get("test", _DEFAULT_TEST)))
+    return mean_interval(values - others, test=float(protocol.get("test", Protocol.test)))
 
 
 def describe_estimators(results: Results) -> str:

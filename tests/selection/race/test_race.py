@@ -101,7 +101,6 @@ def test_candidates_are_judged_by_their_calibrated_probabilities(blobs, final_ca
         alone = PolytomyClassifier(
             SVC(),
             "one-vs-rest",
-            solver="least-squares",
             final_calibration=final_calibration,
             random_state=5,
         ).fit(X[training], y[training])

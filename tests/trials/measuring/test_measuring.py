@@ -1,6 +1,7 @@
 """One trial: what is measured is what can be worked out apart."""
 
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import polytomy as pt
+from polytomy.errors import PolytomyWarning
 from polytomy.trials import MEASURES, Dataset, Pair, Protocol, measure_trial, pairs_from
 
 COUNTS = [30, 25, 20, 35]
@@ -24,6 +26,12 @@ def dataset():
     y = np.repeat(["d", "a", "c", "b"], COUNTS)
     X = random.normal(size=(len(y), 3)) + np.unique(y, return_inverse=True)[1][:, None]
     return Dataset("made", X, y, order=["d", "c", "b", "a"])
+
+
+@pytest.fixture(scope="module")
+def sorted_dataset(dataset):
+    """Return the data in sorted order, so that a classifier alone deals the same folds."""
+    return Dataset("made", dataset.X, dataset.y)
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +64,9 @@ def trained_apart(dataset, protocol, record, scheme, **options):
 
 
 @pytest.mark.parametrize("configuration", ["one-vs-one", "one-vs-rest"])
-def test_scores_are_those_of_the_scheme_trained_apart(dataset, protocol, record, configuration):
-    classifier, X, y = trained_apart(dataset, protocol, record, configuration)
+def test_scores_are_those_of_the_scheme_trained_apart(sorted_dataset, protocol, configuration):
+    record = measure_trial(sorted_dataset, protocol, 0)
+    classifier, X, y = trained_apart(sorted_dataset, protocol, record, configuration)
     probabilities = classifier.predict_proba(X)
     predicted = classifier.predict(X)
     scores = cell_of(record, configuration, "least-squares")["scores"]
@@ -75,17 +84,15 @@ def test_scores_are_those_of_the_scheme_trained_apart(dataset, protocol, record,
     assert scores["n_binaries"] == len(classifier.binaries_)
 
 
-def test_calibrated_pairs_score_as_a_calibrated_classifier(dataset, protocol):
-    # In sorted order, so that a classifier numbers the classes alike and deals the same folds.
-    sorted_classes = Dataset("made", dataset.X, dataset.y)
-    record = measure_trial(sorted_classes, protocol, 1)
+def test_calibrated_pairs_score_as_a_calibrated_classifier(sorted_dataset, protocol):
+    record = measure_trial(sorted_dataset, protocol, 1)
     seen = set()
     for pair in protocol.pairs:
         if pair.final_calibration is None:
             continue
         seen.add(pair.final_calibration)
         classifier, X, y = trained_apart(
-            sorted_classes,
+            sorted_dataset,
             protocol,
             record,
             pair.configuration,
@@ -146,15 +153,16 @@ def test_the_schemes_of_ordered_classes_go_by_their_order(record):
     assert tree == pt.designs.balanced_tree(["d", "c", "b", "a"])
 
 
-def test_the_greedy_walk_has_the_probability_of_its_winner_alone(dataset, protocol, record):
+def test_the_greedy_walk_has_the_probability_of_its_winner_alone(sorted_dataset, record):
     cell = cell_of(record, "tree", "greedy")
     for name in ("brier_score", "log_loss", "calibration_error"):
         assert cell["scores"][name] is None
     # Of four classes in two steps, by the answers of the binaries at both.
     tree = pt.designs.balanced_tree(["d", "c", "b", "a"])
     alone = Protocol(pairs_from({"tree": (tree, "greedy")}), estimator=SVC(C=3.0))
-    scores = cell_of(measure_trial(dataset, alone, 0), "tree", "greedy")["scores"]
-    classifier, X, y = trained_apart(dataset, alone, record, "tree")
+    record = measure_trial(sorted_dataset, alone, 0)
+    scores = cell_of(record, "tree", "greedy")["scores"]
+    classifier, X, y = trained_apart(sorted_dataset, alone, record, "tree")
     root, left, right = (0.5 * (1 + answers) for answers in classifier.decisions(X).T)
     is_right = root > 0.5
     last = np.where(is_right, right, left)
@@ -213,19 +221,19 @@ class CountedNB(GaussianNB):
         return super().fit(X, y, sample_weight)
 
 
-def test_a_dichotomy_of_several_schemes_is_trained_once_and_charged_to_each(dataset):
+def test_a_configuration_is_trained_once_for_all_solvers(dataset):
     tree = pt.designs.balanced_tree(["d", "c", "b", "a"])
     schemes = {"tree": tree, "flat": tree.flatten(), "pairs": "one-vs-one"}
     CountedNB.n_fits = 0
-    record = measure_trial(dataset, Protocol(pairs_from(schemes), estimator=CountedNB()), 0)
-    # Three of the tree, and those four of the six pairs that are no leaves of it.
-    assert CountedNB.n_fits == 3 + 4
+    pairs = pairs_from(schemes, ["least-squares", "divergence"])
+    record = measure_trial(dataset, Protocol(pairs, estimator=CountedNB()), 0)
+    assert CountedNB.n_fits == 3 + 3 + 6
     for configuration, n_binaries in (("tree", 3), ("flat", 3), ("pairs", 6)):
-        scores = cell_of(record, configuration, "auto")["scores"]
+        scores = cell_of(record, configuration, "divergence")["scores"]
         assert scores["n_binaries"] == n_binaries
         assert scores["fit_seconds"] >= n_binaries * CountedNB.seconds
         assert scores["n_support_vectors"] is None
-    both = [cell_of(record, name, "auto")["scores"] for name in ("tree", "flat")]
+    both = [cell_of(record, name, "least-squares")["scores"] for name in ("tree", "flat")]
     assert both[0]["log_loss"] == pytest.approx(both[1]["log_loss"])
 
 
@@ -249,12 +257,13 @@ def test_methods_without_probabilities_are_judged_by_their_classes(dataset):
         assert scores[name] is None
 
 
-def test_warnings_are_kept_with_the_trial():
-    X = np.random.default_rng(0).normal(size=(22, 2))
-    y = np.repeat([0, 1, 2], [10, 10, 2])
-    protocol = Protocol(pairs_from(["one-vs-rest"]), estimator=SVC())
-    record = measure_trial(Dataset("few", X, y), protocol, 0)
-    assert any("cannot be calibrated" in warning for warning in record["warnings"])
+def test_warnings_are_kept_with_the_trial(dataset):
+    def doubtful(X, y):
+        warnings.warn("made in doubt", PolytomyWarning, stacklevel=2)
+        return "one-vs-rest"
+
+    record = measure_trial(dataset, Protocol(pairs_from([doubtful]), estimator=GaussianNB()), 0)
+    assert record["warnings"] == ["made in doubt"]
 
 
 def test_sparse_data_and_pipelines_have_support_vectors_too(dataset):

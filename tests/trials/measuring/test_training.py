@@ -1,4 +1,4 @@
-"""Training in a trial: shared binaries, and those of calibrated pairs apart from them."""
+"""Training in a trial: once for the pairs of a configuration, and apart for calibrated ones."""
 
 import numpy as np
 import pytest
@@ -38,22 +38,23 @@ def test_a_scheme_is_made_once_for_all_methods_and_a_bad_one_has_a_problem(datas
     assert set(trained) == {("own_tree", False), ("own_tree", True)}
 
 
-def test_configurations_share_binaries_unless_they_are_calibrated(dataset, split):
-    # Both trees divide 0 and 1 from 2 and 3, and then 0 from 1.
-    schemes = {"one": "a {b {0 1} c {2 3}}", "other": "a {b {0 1} c {3 2}}"}
-    pairs = pairs_from(schemes, calibrated=True)
+def test_calibrated_pairs_have_the_same_binaries_and_out_of_fold_scores(dataset, split):
+    pairs = pairs_from(["one-vs-one", "tree"], ["least-squares", "voting"], calibrated=True)
     made = make_schemes(dataset, pairs, split)
     told = []
     trained = train_binaries(made, pairs, dataset, SVC(), split, on_trained=told.append)
-    assert told == ["one", "other", "one, calibrated", "other, calibrated"]
-    binaries = {key: {id(e) for e in each.trained.binaries} for key, each in trained.items()}
-    assert binaries["one", False] == binaries["other", False]
-    assert not binaries["one", True] & (binaries["other", True] | binaries["one", False])
+    assert told == ["one-vs-one", "one-vs-one, calibrated", "tree", "tree, calibrated"]
     has_scores = {key: each.trained.out_of_fold is not None for key, each in trained.items()}
     assert has_scores == {key: key[1] for key in trained}
-    # Every configuration has the time that it would have taken alone.
-    longest = max(each.seconds for each in trained["one", False].trained.binaries)
-    assert trained["other", False].seconds >= longest
+    for name in ("one-vs-one", "tree"):
+        plain, calibrated = (
+            trained[name, is_calibrated].trained for is_calibrated in (False, True)
+        )
+        for one, other in zip(plain.binaries, calibrated.binaries, strict=True):
+            np.testing.assert_array_equal(
+                one.decisions(split.X_test), other.decisions(split.X_test)
+            )
+        assert trained[name, False].seconds >= plain.seconds
 
 
 @pytest.mark.parametrize("final_calibration", ["bias", "decoder"])

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.rows import count_rows, group_rows, take_values
@@ -96,7 +95,7 @@ class Folds:
         """
         scored = self.scored[is_kept[self.scored]]
         if len(scored) > most_rows:
-            generator = check_random_state(seed)
+            generator = _make_generator(seed)
             scored = np.sort(generator.choice(scored, size=most_rows, replace=False))
         return replace(self, scored=scored)
 
@@ -212,7 +211,7 @@ def _seeded_generator(seed: int | None) -> np.random.RandomState:
     """
     generator: np.random.RandomState
     if seed is None:
-        generator = check_random_state(None)
+        generator = _make_generator(None)
         return generator
     if not hasattr(_thread, "generator"):
         _thread.generator = np.random.RandomState()
@@ -277,7 +276,7 @@ class HoldOut:
         sizes : number of rows of each class
         seed : int, optional, if there is no `random_state`
         """
-        generator = check_random_state(seed if self.random_state is None else self.random_state)
+        generator = _make_generator(seed if self.random_state is None else self.random_state)
         for size in sizes:
             # The first rows of a permutation, so that each choice contains every smaller one.
             yield generator.permutation(size)[: self.count_of(size)]
@@ -449,3 +448,10 @@ def _copy_splitter(cv: Any, most_folds: float, seed: int | None) -> Any:
     if getattr(splitter, "n_splits", 0) > most_folds:
         splitter.n_splits = int(most_folds)
     return splitter
+
+
+def _make_generator(seed: Any) -> np.random.RandomState:
+    from sklearn.utils import check_random_state  # here, so that the help is quick
+
+    generator: np.random.RandomState = check_random_state(seed)
+    return generator

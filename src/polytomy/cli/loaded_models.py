@@ -40,17 +40,17 @@ class LoadedModel:
         self.format, self.header = reading.format, reading.header
         self._opened = open_model(path, trusted=tuple(loading.trusted or ()))
         self._changes: list[Callable[[Any], Any]] = []
-        self._classifier = self._opened.make(n_features)
+        model = self._make(n_features)
         is_own = self._opened.kind is FileKind.OWN
         self._may_widen = not is_own and n_features is None
         metadata: Any = read_info(path).metadata if is_own else {}
-        known = n_features or getattr(self._classifier, "n_features_in_", None)
-        if is_own and n_features not in (None, getattr(self._classifier, "n_features_in_", None)):
+        own_number = getattr(model, "n_features_in_", None)
+        known = n_features or own_number
+        if is_own and n_features not in (None, own_number):
             raise ArgumentError(
-                f"--features is only for LIBSVM models; {path} has "
-                f"{self._classifier.n_features_in_} features"
+                f"--features is only for LIBSVM models; {path} has {own_number} features"
             )
-        takes_kernel_values = takes_pairwise_values(self._classifier)
+        takes_kernel_values = takes_pairwise_values(model)
         if takes_kernel_values and self._may_widen:
             known = None  # given by the rows of kernel values
         self._options: dict[str, Any] = {
@@ -65,19 +65,24 @@ class LoadedModel:
             self._options["zero_based"] = metadata["zero_based"]
         # A model trained on dense data, or by libAGF with borders or a normalisation, may not
         # support sparse data.
-        is_scaled = not is_own and hasattr(self._classifier, "steps")
+        is_scaled = not is_own and bool(self._steps)
         is_dense = metadata.get("is_sparse") is False
         self._needs_dense = is_dense or is_scaled or self._has_borders()
         if self._needs_dense and known is not None:
             self._options["n_rows"] = max(1, _DENSE_BYTES // (8 * known))
         self._target: str | int = metadata.get("target", -1)
 
-    @property
-    def core(self) -> Any:
-        """The model without its scaler: the last step of a pipeline."""
+    def _make(self, n_features: int | None) -> Any:
+        """Make the model for a number of features, with all changes; return it unchanged."""
         from polytomy.learners.preparation import split_pipeline
 
-        return split_pipeline(self._classifier)[1]
+        model = self._opened.make(n_features)
+        # The scaler and the like, and the classifier or regressor after them.
+        self._steps, self.core = split_pipeline(model)
+        for change in self._changes:
+            self.core = change(self.core)
+        self._n_features = getattr(model, "n_features_in_", None)
+        return model
 
     @property
     def regressor(self) -> Any:
@@ -89,7 +94,7 @@ class LoadedModel:
     @property
     def classes(self) -> NDArray[Any]:
         """The labels, in the order of the probabilities."""
-        labels: NDArray[Any] = self._classifier.classes_
+        labels: NDArray[Any] = self.core.classes_
         return labels
 
     @property
@@ -115,7 +120,7 @@ class LoadedModel:
     @property
     def has_probabilities(self) -> bool:
         """Whether the solver gives probabilities."""
-        return hasattr(self._classifier, "predict_proba")
+        return hasattr(self.core, "predict_proba")
 
     def predict_top_k(self, X: Any, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the k most likely labels of samples, and their probabilities."""
@@ -127,7 +132,7 @@ class LoadedModel:
     def change(self, change: Callable[[Any], Any]) -> None:
         """Replace the classifier by the result of a function of it, such as `with_prior`."""
         self._changes.append(change)
-        self._classifier = _change_last(self._classifier, change)
+        self.core = change(self.core)
 
     def ask(self, X: Any, question: Callable[[Any, Any], Any]) -> Any:
         """Return the result of a function of the last step and its samples."""
@@ -135,11 +140,11 @@ class LoadedModel:
         return question(self.core, X)
 
     def transform(self, X: Any) -> Any:
-        """Return samples in the form that the last step of the model accepts."""
-        from polytomy.learners.preparation import split_pipeline
-
-        X = self._prepare(X)
-        for step in split_pipeline(self._classifier)[0]:
+        """Return samples in the form that the last step accepts; widen it if they need it."""
+        if self._may_widen and X.shape[1] != self._n_features:
+            self._make(X.shape[1])
+        X = X.toarray() if self._needs_dense and hasattr(X, "toarray") else X
+        for step in self._steps:
             X = step.transform(X)
         return X
 
@@ -149,22 +154,13 @@ class LoadedModel:
         binaries = getattr(self.core, "binaries_", ())
         return any(isinstance(binary.estimator, BorderMachine) for binary in binaries)
 
-    def _prepare(self, X: Any) -> Any:
-        """Return samples in the form that the model accepts; rebuild it for more features."""
-        if self._may_widen and X.shape[1] != self._classifier.n_features_in_:
-            self._classifier = self._opened.make(X.shape[1])
-            for change in self._changes:
-                self._classifier = _change_last(self._classifier, change)
-        return X.toarray() if self._needs_dense and hasattr(X, "toarray") else X
-
     def predict(self, X: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Return the predicted labels of samples, and the probabilities if the solver gives any."""
-        X = self._prepare(X)
+        X = self.transform(X)
         if not self.has_probabilities:
-            return self._classifier.predict(X), None
-        probabilities = self._classifier.predict_proba(X)
-        composition = self.core.composition_
-        return composition.labels(probabilities), probabilities
+            return self.core.predict(X), None
+        probabilities = self.core.predict_proba(X)
+        return self.core.composition_.labels(probabilities), probabilities
 
     def stop_at_nodes(
         self, probabilities: Any, max_depth: int | None, min_probability: float
@@ -214,11 +210,3 @@ def _check_format(format: str | None, takes_kernel_values: bool) -> str | None:
     if format == "kernel":
         raise ArgumentError("--format kernel is only for models with a precomputed kernel")
     return format
-
-
-def _change_last(classifier: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a classifier, or a pipeline that ends in one, with the classifier changed."""
-    if not hasattr(classifier, "steps"):
-        return change(classifier)
-    *before, (name, core) = classifier.steps
-    return type(classifier)([*before, (name, change(core))])

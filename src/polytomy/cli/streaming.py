@@ -201,7 +201,7 @@ def _check_estimator(classifier: Any) -> None:
 def _check_pipe(
     data: Source, path: str, reading: TrainingDataOptions, stream: StreamOptions, class_weight: Any
 ) -> None:
-    from polytomy.datasets import find_format
+    from polytomy.datasets import FORMATS, find_format
 
     for is_wrong, words in (
         (stream.classes is None, "name all labels: --classes a,b,c"),
@@ -214,7 +214,8 @@ def _check_pipe(
                 f"{path}: a pipe is read only once. To train on it, {words}; or save the data to a "
                 "file first."
             )
-    if reading.features is None and find_format(data, reading.format) == "svmlight":
+    kind = FORMATS[find_format(data, reading.format)]
+    if reading.features is None and kind.is_read_twice:
         raise ArgumentError("LIBSVM data from a pipe needs --features, the number of features.")
 
 

@@ -23,8 +23,6 @@ from polytomy.datasets.sources import list_files
 from polytomy.datasets.tables import NoRowsError, ReadOptions
 from polytomy.errors import Argument, ArgumentError, DataError
 
-_KINDS = ("parquet", "csv", "tsv")
-
 # Size of the samples of a part of a Parquet file.
 _PART_BYTES = 2**27
 
@@ -36,7 +34,8 @@ def list_data_files(path: str | Path, format: str | None = None) -> list[Path]:
         raise DataError(f"{folder}: there is no such folder")
     if not folder.is_dir():
         return [folder]
-    endings = tuple(ending for kind in _KINDS for ending in FORMATS[kind].endings)
+    known = [kind for kind in FORMATS.values() if kind.is_in_folders]
+    endings = tuple(ending for kind in known for ending in kind.endings)
     files = list_files(folder, endings if format is None else ())
     if not files:
         raise DataError(f"{folder}: the folder has no Parquet, CSV or TSV files")
@@ -47,7 +46,7 @@ def list_data_files(path: str | Path, format: str | None = None) -> list[Path]:
             Argument("format"),
             " or use one folder for each.",
         )
-    if not kinds <= set(_KINDS):
+    if not FORMATS[min(kinds)].is_in_folders:
         raise ArgumentError(
             Argument("format", kinds.pop()),
             " cannot be read from a folder. Use Parquet, CSV or TSV files.",

@@ -20,8 +20,6 @@ from polytomy.datasets.tables import (
 from polytomy.errors import ArgumentError, DataError
 from polytomy.files import open_atomically
 
-__all__ = ["AgfFormat"]
-
 
 class AgfTable(Table):
     """A pair of libAGF files.

@@ -11,8 +11,6 @@ from polytomy.datasets.fields import error_at, why_not_a_number
 from polytomy.errors import Argument, DataError, PythonOnly
 from polytomy.inputs.arguments import count_things, did_you_mean
 
-__all__ = ["Columns", "Features", "Target", "choose_columns", "is_header"]
-
 Target = str | int | None
 Features = Sequence[str] | int | None
 _MOST_NAMED = 20

@@ -44,8 +44,6 @@ from polytomy.datasets.tables import (
 from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
 from polytomy.inputs.arguments import did_you_mean
 
-__all__ = ["CsvFormat", "LvqFormat", "TsvFormat"]
-
 # Separators of the fields of CSV files.
 _DELIMITERS = (",", ";", "\t")
 # Number of lines from which text columns are detected.
@@ -301,6 +299,7 @@ class _DelimitedFormat(Format):
     """Rows of fields with a separator, and a header or none."""
 
     is_text = True
+    is_in_folders = True
     delimiter: str
 
     def find_delimiter(self, line: bytes) -> str:

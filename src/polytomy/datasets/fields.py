@@ -13,17 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, DataError
 
-__all__ = [
-    "CategoryIndex",
-    "LabelIndex",
-    "error_at",
-    "is_text",
-    "number_labels",
-    "parse_number",
-    "typed_labels",
-    "why_not_a_number",
-]
-
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}

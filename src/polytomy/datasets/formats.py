@@ -18,8 +18,6 @@ from polytomy.datasets.tables import Format
 from polytomy.errors import Argument, ArgumentError, DataError
 from polytomy.inputs.arguments import did_you_mean
 
-__all__ = ["FORMATS", "find_format", "open_source"]
-
 _ALL: tuple[Format, ...] = (
     CsvFormat(),
     TsvFormat(),

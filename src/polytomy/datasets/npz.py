@@ -27,8 +27,6 @@ from polytomy.errors import Argument, DataError, PythonOnly
 from polytomy.files import read_array, read_array_header
 from polytomy.inputs.sparse import MOST_ROWS_OR_COLUMNS, check_csr_parts
 
-__all__ = ["NpzFormat"]
-
 _SPARSE_PARTS = {"data", "indices", "indptr", "shape"}
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 

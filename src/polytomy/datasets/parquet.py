@@ -26,8 +26,6 @@ from polytomy.datasets.tables import (
 )
 from polytomy.errors import Argument, DataError
 
-__all__ = ["ParquetFormat", "ParquetTable"]
-
 # Bytes of a column to read ahead; without a limit, it would be a whole row group.
 _READ_AHEAD = 2**18
 
@@ -211,6 +209,7 @@ class ParquetFormat(Format):
 
     name = "parquet"
     endings = (".parquet", ".pq")
+    is_in_folders = True
 
     def matches_path(self, path: Path) -> bool:
         """Return whether a name ends like these files, or is that of a folder."""

@@ -27,16 +27,6 @@ from polytomy.datasets.tables import (
 from polytomy.errors import Argument, ArgumentError, DataError
 from polytomy.inputs.sparse import check_sparse, is_sparse
 
-__all__ = [
-    "Scan",
-    "open_blocks",
-    "open_table",
-    "read_data",
-    "read_table",
-    "scan_table",
-    "write_data",
-]
-
 # Approximate size of the features of a block.
 _BLOCK_BYTES = 2**25
 _MOST_ROWS = 2**16

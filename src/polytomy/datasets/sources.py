@@ -20,16 +20,6 @@ from numpy.typing import NDArray
 from polytomy.datasets.fields import error_at
 from polytomy.errors import DataError
 
-__all__ = [
-    "Source",
-    "Stream",
-    "TextBlock",
-    "first_lines",
-    "list_files",
-    "read_ahead",
-    "text_blocks",
-]
-
 # Other programs write such files next to the data, or while they are running.
 _HIDDEN = (".", "_")
 _GZIP = b"\x1f\x8b"

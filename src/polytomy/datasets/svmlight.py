@@ -27,8 +27,6 @@ from polytomy.datasets.tables import (
 )
 from polytomy.errors import Argument, ArgumentError, DataError
 
-__all__ = ["LARGEST_INDEX", "KernelFormat", "SvmlightFormat"]
-
 _SCAN_ROWS = 10_000
 _SAMPLE_ROWS = 1000
 #: A larger index is an error unless the number of features is given: scalers and linear models
@@ -257,6 +255,7 @@ class SvmlightFormat(Format):
     name = "svmlight"
     endings = (".svm", ".svmlight", ".libsvm", ".scale")
     is_text = True
+    is_read_twice = True
 
     def matches_line(self, line: bytes) -> bool:
         """Return whether a line is a number followed by pairs ``index:value``."""

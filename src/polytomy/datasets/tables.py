@@ -20,24 +20,6 @@ from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
 from polytomy.files import open_atomically
 from polytomy.inputs.rows import machine_memory
 
-__all__ = [
-    "Categories",
-    "Data",
-    "Format",
-    "NoRowsError",
-    "RawBlock",
-    "ReadOptions",
-    "Table",
-    "ZeroBased",
-    "check_finite",
-    "check_size",
-    "encode_one_hot",
-    "expand_names",
-    "list_columns",
-    "shorten_numbers",
-    "to_dense",
-]
-
 #: "refuse", "one-hot" (every text column), column names, or column names with their values.
 Categories = str | Sequence[str] | Mapping[str, Sequence[str]]
 ZeroBased = bool | Literal["auto"]
@@ -249,11 +231,15 @@ class Format(ABC):
     name : name of the format
     endings : endings of file names; a text format may have .gz after them
     is_text : whether a file has lines of text, and may be gzipped or come from a pipe
+    is_read_twice : whether the number of features, if not given, takes a pass over the file
+    is_in_folders : whether a cluster reads folders of such files
     """
 
     name: str
     endings: tuple[str, ...] = ()
     is_text = False
+    is_read_twice = False
+    is_in_folders = False
 
     def matches_path(self, path: Path) -> bool:
         """Return whether the name of a file, or its kind, shows this format."""

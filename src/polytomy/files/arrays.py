@@ -17,8 +17,6 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-__all__ = ["ArrayHeader", "read_array", "read_array_header", "write_array", "write_temporary_rows"]
-
 _KINDS = "biufSU"
 _LONGEST_HEADER = 4096
 

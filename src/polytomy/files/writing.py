@@ -16,14 +16,6 @@ from typing import Any, BinaryIO
 
 from polytomy.errors import ArgumentError
 
-__all__ = [
-    "check_output_folder",
-    "escape_formula",
-    "open_atomically",
-    "open_folder_atomically",
-    "to_csv",
-]
-
 _PREFIX = ".polytomy-"
 _TEMPORARY_FILE = re.compile(r"\.polytomy-[a-z0-9_]{8}")
 _TEMPORARY_FOLDER = re.compile(r"\..+\.polytomy-[a-z0-9_]{8}(-earlier)?")

@@ -19,7 +19,6 @@ from scipy.sparse import issparse
 from polytomy.errors import PolytomyError, PolytomyWarning
 from polytomy.inputs.rows import take_rows
 from polytomy.learners.options import TrainingOptions
-from polytomy.learners.problems import Dichotomy
 from polytomy.learners.svm.machines import pool_by_bytes
 from polytomy.learners.trained import TrainedBinary
 from polytomy.metrics import METRICS, JudgedSamples

@@ -89,8 +89,7 @@ class KernelFunction:
         Return None if the kernel is precomputed or a callable, or if its degree is above
         LARGEST_DEGREE.
         """
-        gamma = machine._gamma if uses_gamma(machine) else 0.0
-        return cls._of(machine, gamma)
+        return cls._of(machine, lambda: machine._gamma)
 
     @classmethod
     def from_parameters(cls, machine: Any, X: Any) -> Self | None:
@@ -99,17 +98,19 @@ class KernelFunction:
         As in scikit-learn, ``gamma="scale"`` is 1 / (n_features · variance of all values of X) and
         ``gamma="auto"`` is 1 / n_features. Return None in the same cases as `of`.
         """
-        gamma = 0.0
-        if uses_gamma(machine):
+
+        def find_gamma() -> float:
             variance = variance_of(X) if machine.gamma == "scale" else 0.0
-            gamma = effective_gamma(machine.gamma, X.shape[1], variance)
-        return cls._of(machine, gamma)
+            return effective_gamma(machine.gamma, X.shape[1], variance)
+
+        return cls._of(machine, find_gamma)
 
     @classmethod
-    def _of(cls, machine: Any, gamma: float) -> Self | None:
+    def _of(cls, machine: Any, find_gamma: Callable[[], float]) -> Self | None:
         kind = find_kernel(machine.kernel)
         if kind is None or ("degree" in kind.parameters and machine.degree > LARGEST_DEGREE):
             return None
+        gamma = find_gamma() if "gamma" in kind.parameters else 0.0
         return cls(machine.kernel, gamma, machine.degree, machine.coef0)
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from polytomy.routines.reference.linear import LinearForm, LinearSamples
+from polytomy.routines.reference.linear import LinearForm, LinearProblems, LinearSamples
 
 __all__ = ["LinearCase", "evaluate", "linear_cases", "minimise_by_scipy"]
 
@@ -44,7 +44,7 @@ class LinearCase(NamedTuple):
 
     @property
     def arguments(self) -> tuple:
-        return self.samples, *self[2:]
+        return self.samples, LinearProblems(*self[2:8], *self[9:]), self.form
 
 
 @st.composite

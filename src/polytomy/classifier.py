@@ -15,6 +15,7 @@ from polytomy.inputs.training_data import check_training_data
 from polytomy.learners.options import TrainingListener
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.model.answering import AnsweringMixin
+from polytomy.model.arrangement import Solver, check_solver
 from polytomy.model.estimator import (
     CallbackListener,
     CallbackSupportMixin,
@@ -27,13 +28,7 @@ from polytomy.model.estimator import (
 from polytomy.model.fitting import fit_binaries
 from polytomy.model.parameters import CLASSIFIER_CHECKS, make_training_options
 from polytomy.model.plan import TrainingPlan, plan_training
-from polytomy.model.scheme_argument import (
-    SchemeArgument,
-    Solver,
-    check_solver,
-    members_of,
-    scheme_from,
-)
+from polytomy.model.scheme_argument import SchemeArgument, members_of, scheme_from
 from polytomy.model.streaming import StreamingMixin
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.choice import choose_scheme

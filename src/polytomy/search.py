@@ -29,6 +29,7 @@ from polytomy.inputs.arguments import (
 )
 from polytomy.inputs.training_data import check_training_data
 from polytomy.learners.preparation import resolve_estimator
+from polytomy.model.arrangement import gives_probabilities
 from polytomy.model.dichotomies import names_in
 from polytomy.model.estimator import progress_bar, undone_if_interrupted
 from polytomy.model.parameters import (
@@ -39,7 +40,7 @@ from polytomy.model.parameters import (
     make_training_options,
     take_groups,
 )
-from polytomy.model.scheme_argument import gives_probabilities, members_of, scheme_from
+from polytomy.model.scheme_argument import members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import Candidate, candidates_from, expand_candidates
 from polytomy.selection.choice import DEFAULT_SCORING, choose_runner, tabulate_race

@@ -7,7 +7,7 @@ import pytest
 
 from polytomy.learners.linear.stacked import SharedRows, fit_stacked_models
 from polytomy.routines.compiled import linear as compiled
-from polytomy.routines.reference.linear import LinearFits, LinearForm, LinearSamples
+from polytomy.routines.reference.linear import LinearFits, LinearForm, LinearProblems, LinearSamples
 
 N_SAMPLES, N_FEATURES, N_RARE, N_FOLDS = 2010, 120, 15, 5
 
@@ -29,9 +29,8 @@ def fit_alone(x: np.ndarray, is_positive: np.ndarray, form: LinearForm, *, is_ex
     costs = costs_of(folds, len(x))
     is_trained = np.ones((1, len(costs) - 1), np.bool_)
     fold_of = np.full(len(x), -1) if folds is None else folds
-    return compiled.fit_linear_models(
-        samples, *problem, costs, fold_of, is_trained, form, *tolerances(form, is_exact)
-    )
+    problems = LinearProblems(*problem, costs, fold_of, is_trained, *tolerances(form, is_exact))
+    return compiled.fit_linear_models(samples, problems, form)
 
 
 def fit_in_a_stack(x: np.ndarray, is_positive: np.ndarray, form: LinearForm, folds) -> LinearFits:

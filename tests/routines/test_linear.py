@@ -11,7 +11,7 @@ from hypothesis import given
 from linear_cases import LinearCase, evaluate, linear_cases, minimise_by_scipy
 from polytomy.routines.compiled import linear as compiled
 from polytomy.routines.reference import linear as reference
-from polytomy.routines.reference.linear import LinearForm, LinearSamples
+from polytomy.routines.reference.linear import LinearForm, LinearProblems, LinearSamples
 
 TWINS = [reference, compiled]
 
@@ -65,6 +65,7 @@ def test_a_solver_without_steps_has_not_converged(twin: ModuleType) -> None:
     problem = np.arange(2), np.array([0, 2]), np.array([-1.0, 1.0]), np.ones((1, 2))
     no_folds = np.full(2, -1), np.empty((1, 0), dtype=np.bool_)
     form = LinearForm(True, 1.0, 0.0, 0)
-    fits = twin.fit_linear_models(samples, *problem, *no_folds, form, np.zeros(1), np.zeros(1))
+    problems = LinearProblems(*problem, *no_folds, np.zeros(1), np.zeros(1))
+    fits = twin.fit_linear_models(samples, problems, form)
     assert not fits.is_converged.any()
     assert (fits.coefficients == 0).all()

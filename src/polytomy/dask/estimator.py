@@ -24,10 +24,11 @@ from polytomy.inputs.arguments import Parameter, check_parameters, is_count
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.preparation import resolve_estimator, takes_pairwise_values
+from polytomy.model.arrangement import check_solver
 from polytomy.model.estimator import FollowsEstimatorMixin, progress_bar, undone_if_interrupted
 from polytomy.model.parameters import CLASSIFIER_CHECKS, make_training_options
 from polytomy.model.plan import plan_training
-from polytomy.model.scheme_argument import check_solver, members_of, needs_data, scheme_from
+from polytomy.model.scheme_argument import members_of, needs_data, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.choice import choose_scheme
 
@@ -189,9 +190,8 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
     def to_local(self) -> PolytomyClassifier:
         """Return a `PolytomyClassifier` with the same parameters and, if fitted, the same model."""
         parameters = self.get_params(deep=False)
-        local = PolytomyClassifier()
-        common = local.get_params(deep=False).keys() & parameters.keys()
-        local.set_params(**{name: parameters[name] for name in common})
+        del parameters["design_rows"], parameters["client"]
+        local = PolytomyClassifier(**parameters)
         for name, value in vars(self).items():
             if name.endswith("_") and not name.startswith("_"):
                 setattr(local, name, value)

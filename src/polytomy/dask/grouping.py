@@ -125,6 +125,27 @@ def _are_known(sizes: Iterable[float]) -> bool:
 # -- parts sorted by class -------------------------------------------------------------------------
 
 
+class PartSummary(NamedTuple):
+    """The summary of a part that is needed to plan the training.
+
+    Attributes
+    ----------
+    n_bytes : int
+    labels : array of the labels that occur, sorted
+    counts : array, number of rows of each label
+    weights : array, total weight of each label
+    n_features : int, or None if the part is empty
+    feature_names : array of str, or None
+    """
+
+    n_bytes: int
+    labels: NDArray[Any]
+    counts: NDArray[np.intp]
+    weights: NDArray[np.float64]
+    n_features: int | None = None
+    feature_names: NDArray[Any] | None = None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupedPart:
     """A part of the data, sorted by class.
@@ -133,41 +154,16 @@ class GroupedPart:
     ----------
     X : samples; those of a class are adjacent
     rows : array, their positions in the part
-    labels : array of the labels that occur, sorted
-    starts : array, the first sample of each label, and the end
     weight : array or None
-    n_features : int, or None if the part is empty
-    feature_names : array of str, or None
+    starts : array, the first sample of each label of the summary, and the end
+    summary : PartSummary
     """
 
     X: Any
     rows: NDArray[np.int64]
-    labels: NDArray[Any]
-    starts: NDArray[np.intp]
     weight: NDArray[np.float64] | None
-    n_features: int | None
-    feature_names: NDArray[Any] | None
-
-
-class PartSummary(NamedTuple):
-    """The summary of a part that is needed to plan the training.
-
-    Attributes
-    ----------
-    n_rows, n_bytes : int
-    labels : array of the labels that occur, sorted
-    counts : array, number of rows of each label
-    weights : array, total weight of each label
-    n_features, feature_names : as in `GroupedPart`
-    """
-
-    n_rows: int
-    n_bytes: int
-    labels: NDArray[Any]
-    counts: NDArray[np.intp]
-    weights: NDArray[np.float64]
-    n_features: int | None
-    feature_names: NDArray[Any] | None
+    starts: NDArray[np.intp]
+    summary: PartSummary
 
 
 def group_part(X: Any, y: Any, weight: Any, number: int) -> GroupedPart:
@@ -180,10 +176,11 @@ def group_part(X: Any, y: Any, weight: Any, number: int) -> GroupedPart:
     weight : weights, or None
     number : number of the part, for messages
     """
-    nothing = np.empty(0, dtype=np.int64)
     if count_rows(X) == 0 and len(y) == 0:
-        no_weight = None if weight is None else np.empty(0)
-        return GroupedPart(X, nothing, nothing, np.zeros(1, np.intp), no_weight, None, None)
+        nothing, no_weight = np.empty(0, dtype=np.int64), np.empty(0)
+        summary = PartSummary(bytes_of_data(X), nothing, nothing, no_weight)
+        weight = None if weight is None else no_weight
+        return GroupedPart(X, nothing, weight, np.zeros(1, np.intp), summary)
     checker = PolytomyClassifier()
     try:
         X, labels = check_training_data(checker, X, y)
@@ -194,33 +191,22 @@ def group_part(X: Any, y: Any, weight: Any, number: int) -> GroupedPart:
         raise
     values, indices = np.unique(labels, return_inverse=True)
     order = np.argsort(indices, kind="stable")
-    return GroupedPart(
-        take_rows(X, order),
-        order.astype(np.int64),
-        values,
-        np.searchsorted(indices[order], np.arange(len(values) + 1)),
-        None if weight is None else weight[order],
-        checker.n_features_in_,
-        getattr(checker, "feature_names_in_", None),
-    )
+    X = take_rows(X, order)
+    starts = np.searchsorted(indices[order], np.arange(len(values) + 1))
+    counts = np.diff(starts)
+    weights = counts.astype(np.float64)
+    if weight is not None:
+        weight = weight[order]
+        bounds = pairwise(starts.tolist())
+        weights = np.array([weight[first:last].sum() for first, last in bounds])
+    names = getattr(checker, "feature_names_in_", None)
+    summary = PartSummary(bytes_of_data(X), values, counts, weights, checker.n_features_in_, names)
+    return GroupedPart(X, order.astype(np.int64), weight, starts, summary)
 
 
 def summarise_part(part: GroupedPart) -> PartSummary:
-    """Return the summary of a part that is needed to plan the training."""
-    counts = np.diff(part.starts)
-    weights = counts.astype(np.float64)
-    if part.weight is not None:
-        bounds = pairwise(part.starts.tolist())
-        weights = np.array([part.weight[first:last].sum() for first, last in bounds])
-    return PartSummary(
-        len(part.rows),
-        bytes_of_data(part.X),
-        part.labels,
-        counts,
-        weights,
-        part.n_features,
-        part.feature_names,
-    )
+    """Return the summary of a part; a task of this function leaves the part on its worker."""
+    return part.summary
 
 
 # -- where the rows of each class are --------------------------------------------------------------
@@ -266,16 +252,15 @@ class Layout:
             weights[own] += summary.weights
         if not weights.any():
             raise DataError("sample_weight is zero for all samples; at least one must be positive.")
-        sizes = [summary.n_rows for summary in summaries]
-        filled = [summary for summary in summaries if summary.n_rows]
+        sizes = counts.sum(axis=1)
         return cls(
             classes,
             counts,
             places,
-            np.cumsum([0, *sizes[:-1]]),
+            np.cumsum(sizes) - sizes,
             weights,
             sum(summary.n_bytes for summary in summaries),
-            *_find_features(filled),
+            *_find_features([summary for summary in summaries if len(summary.labels)]),
         )
 
     @property
@@ -334,16 +319,10 @@ def _find_features(summaries: Sequence[PartSummary]) -> tuple[int, NDArray[Any] 
                 f"parts of the data have different numbers of features: {first.n_features} and "
                 f"{other.n_features}, in part {number} of those with rows."
             )
-        if not _are_same_names(first.feature_names, other.feature_names):
+        if not np.array_equal(first.feature_names, other.feature_names):  # type: ignore[arg-type]
             raise DataError("parts of the data have different feature names. Use the same names.")
     assert first.n_features is not None
     return first.n_features, first.feature_names
-
-
-def _are_same_names(one: NDArray[Any] | None, other: NDArray[Any] | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return np.array_equal(one, other)
 
 
 # -- a stratified sample, for designs from data and for transformers -------------------------------
@@ -412,7 +391,7 @@ def pick_rows(part: GroupedPart, chosen: Mapping[int, NDArray[np.intp]]) -> Samp
     places = [part.starts[label] + own for label, own in chosen.items()]
     samples = np.concatenate(places)
     samples = samples[np.argsort(part.rows[samples])]
-    labels = part.labels[np.searchsorted(part.starts, samples, side="right") - 1]
+    labels = part.summary.labels[np.searchsorted(part.starts, samples, side="right") - 1]
     weight = None if part.weight is None else part.weight[samples]
     return Sample(take_rows(part.X, samples), labels, weight)
 

@@ -37,6 +37,10 @@ _OPTIONS: dict[str, Any] = {
     "ensure_all_finite": "allow-nan",
 }
 
+# Maximum size in bytes of the decision values of a block of samples.
+_BLOCK_BYTES = 2**27
+_SMALLEST_BLOCK = 256
+
 
 def check_training_data(
     classifier: Any, X: Any, y: Any, *, reset: bool = True
@@ -239,3 +243,17 @@ def blocks_of(n_rows: int, bytes_of_row: int, most_bytes: int) -> Iterator[slice
     size = max(1, most_bytes // max(1, bytes_of_row))
     for first in range(0, n_rows, size):
         yield slice(first, min(n_rows, first + size))
+
+
+def blocks_of_rows(n_rows: int, n_partitions: int, n_features: int = 0) -> Iterator[slice]:
+    """Return slices of rows whose decision values, and features, fit in bounded memory.
+
+    Samples may have to be converted or pre-processed, so the features of a block count as well.
+
+    Examples
+    --------
+    >>> list(blocks_of_rows(600, n_partitions=10**6))
+    [slice(0, 256, None), slice(256, 512, None), slice(512, 600, None)]
+    """
+    of_row = 8 * max(n_partitions, n_features)
+    return blocks_of(n_rows, of_row, max(_BLOCK_BYTES, _SMALLEST_BLOCK * of_row))

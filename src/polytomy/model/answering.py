@@ -19,6 +19,7 @@ from polytomy.inputs.arguments import available_unless
 from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.training_data import check_features
 from polytomy.learners.trained import TrainedBinary
+from polytomy.model.arrangement import Solver, gives_probabilities
 from polytomy.model.composition import Composition
 from polytomy.model.decisions import (
     check_costs,
@@ -29,13 +30,7 @@ from polytomy.model.decisions import (
 from polytomy.model.dichotomies import bind_classes
 from polytomy.model.explanations import Explanations, explain_samples
 from polytomy.model.out_of_fold import FinalCalibration
-from polytomy.model.scheme_argument import (
-    SchemeArgument,
-    Solver,
-    gives_probabilities,
-    members_of,
-    scheme_from,
-)
+from polytomy.model.scheme_argument import SchemeArgument, members_of, scheme_from
 from polytomy.model.sets import check_levels, check_score, choose_sets
 from polytomy.model.trees import descend_nodes, find_hierarchy, sum_below_nodes
 from polytomy.scheme import Scheme, SchemeEnsemble
@@ -66,12 +61,34 @@ class AnsweringMixin:
     what they have changed.
     """
 
-    composition_: Any
     scheme: SchemeArgument
     solver: Solver
     n_jobs: int | None
     random_state: Any
     class_order: Any
+
+    @property
+    def composition_(self) -> Composition:
+        """The fitted composition. After `partial_fit`, it is calibrated when it is first needed."""
+        if "_pending" in self.__dict__:
+            self._calibrate_pending()
+        if "composition_" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no composition_ before it is fitted")
+        found: Composition = self.__dict__["composition_"]
+        return found
+
+    @composition_.setter
+    def composition_(self, composition: Composition) -> None:
+        self.__dict__.pop("_pending", None)
+        self.__dict__["composition_"] = composition
+
+    def _calibrate_pending(self) -> None:
+        raise NotImplementedError
+
+    def _forget(self) -> None:
+        """Remove the results of earlier calls."""
+        for name in ("_pending", "composition_", "reservoir_"):
+            self.__dict__.pop(name, None)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the largest probability or score; ties go to the first class.

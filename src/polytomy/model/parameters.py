@@ -25,7 +25,8 @@ from polytomy.inputs.numbers import CLASS_WEIGHT, class_weights
 from polytomy.learners.options import FitArguments, TrainingOptions
 from polytomy.learners.svm.matrix import MEMORY_BUDGET
 from polytomy.learners.trained import is_fitted
-from polytomy.model.scheme_argument import AUTO, choose_final_calibration, gives_probabilities
+from polytomy.model.arrangement import AUTO, gives_probabilities
+from polytomy.model.scheme_argument import choose_final_calibration
 from polytomy.solvers.solving import METHODS
 
 

@@ -30,9 +30,6 @@ from polytomy.learners.preparation import request_weights, tags_of
 from polytomy.learners.problems import Dichotomy
 from polytomy.learners.svm.matrix import check_budget
 
-_OPTION = Argument("shared_preprocessing", True)
-_TRAIN_ALONE = (". Use ", Argument("shared_preprocessing", False), ".")
-
 # Transformers that can process rows in blocks, and those that can also learn in blocks; the number
 # of values from which they do; and the bytes of a block.
 _ROW_BY_ROW = (Nystroem, RBFSampler, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler)
@@ -69,8 +66,8 @@ def share_preprocessing(
     """Fit the steps before the last of the dichotomies' pipelines once, on all rows, without y.
 
     All pipelines must have the same steps before the last. Estimators that are not pipelines are
-    trained on the same output. Rows of weight zero do not count. Nothing is shared if the options
-    do not ask for it, or if there is no pipeline.
+    trained on the same output. Rows of weight zero do not count. Nothing is shared if there is no
+    pipeline.
 
     Parameters
     ----------
@@ -92,13 +89,11 @@ def share_preprocessing(
     >>> from polytomy.scheme import BinaryName
     >>> machine = make_pipeline(MaxAbsScaler(), SVC())
     >>> dichotomies = [Dichotomy("a-b", (0,), (1,), BinaryName("a-b"), machine)]
-    >>> shared = share_preprocessing(
-    ...     dichotomies, np.array([[1.0], [4.0]]), TrainingOptions(shares_preprocessing=True)
-    ... )
+    >>> shared = share_preprocessing(dichotomies, np.array([[1.0], [4.0]]), TrainingOptions())
     >>> shared.dichotomies[0].estimator, shared.X.ravel().tolist()
     (SVC(), [0.25, 1.0])
     """
-    lead = find_lead(dichotomies) if options.shares_preprocessing else None
+    lead = find_lead(dichotomies)
     if lead is None:
         return SharedPreprocessing(dichotomies, X, options)
     started = perf_counter()
@@ -116,11 +111,6 @@ def share_preprocessing(
         pipeline,
         perf_counter() - started,
     )
-
-
-def preprocess(pipeline: Any, X: Any) -> Any:
-    """Return samples transformed for the binaries; X unchanged without a pipeline."""
-    return X if pipeline is None else check_sparse(pipeline.transform(unchangeable(X)))
 
 
 # -- which steps are shared --------------------------------------------------------------------
@@ -149,36 +139,31 @@ def check_shareable(lead: Dichotomy, dichotomies: Sequence[Dichotomy]) -> None:
         _check_transformer(step)
     for each in dichotomies:
         if each.trained is not None:
-            raise ArgumentError(
-                _OPTION,
-                f", but the model of {each.name} is fitted already, on features without this "
-                "pre-processing",
-                *_TRAIN_ALONE,
+            raise _refusal(
+                f"the model of {each.name} is fitted already, on features without this "
+                "pre-processing"
             )
         own = _steps_before(each.estimator)
         if own and each.estimator is not lead.estimator and not _are_same(own, steps):
-            raise ArgumentError(
-                _OPTION,
-                f", but the pipelines of {lead.name} and {each.name} differ in the steps before "
-                "the last",
-                *_TRAIN_ALONE,
+            raise _refusal(
+                f"the pipelines of {lead.name} and {each.name} differ in the steps before the last"
             )
+
+
+def _refusal(reason: str) -> ArgumentError:
+    """Return the error for pre-processing that cannot be shared."""
+    option, alone = Argument("shared_preprocessing", True), Argument("shared_preprocessing", False)
+    return ArgumentError(option, f", but {reason}. Use ", alone, ".")
 
 
 def _check_transformer(step: Any) -> None:
     for part in _parts(step):
         kind = type(part).__name__
         if not hasattr(part, "transform") or hasattr(part, "fit_resample"):
-            raise ArgumentError(
-                _OPTION, f", but {kind} is not a transformer that keeps all rows", *_TRAIN_ALONE
-            )
+            raise _refusal(f"{kind} is not a transformer that keeps all rows")
         tags = tags_of(part)
         if tags is not None and tags.target_tags.required:
-            raise ArgumentError(
-                _OPTION,
-                f", but {kind} learns from y, which differs from binary to binary",
-                *_TRAIN_ALONE,
-            )
+            raise _refusal(f"{kind} learns from y, which differs from binary to binary")
 
 
 def _parts(step: Any) -> Iterator[Any]:
@@ -254,11 +239,7 @@ def _fit_transform(
         )
         raise
     if count_rows(output) != n_rows:
-        raise ArgumentError(
-            _OPTION,
-            f", but the steps before the last return {count_rows(output)} rows for {n_rows}",
-            *_TRAIN_ALONE,
-        )
+        raise _refusal(f"the steps before the last return {count_rows(output)} rows for {n_rows}")
     return check_sparse(output)
 
 

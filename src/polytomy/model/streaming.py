@@ -33,13 +33,14 @@ from polytomy.learners.sides import (
     side_binaries,
 )
 from polytomy.learners.trained import Output, TrainedBinary, choose_output
+from polytomy.model.arrangement import Solver, resolve_solver
 from polytomy.model.composition import Composition
 from polytomy.model.decisions import ClassFrequencies
 from polytomy.model.fitting import TrainedBinaries, update_binaries
 from polytomy.model.out_of_fold import OutOfFold, has_learnt, takes_weights
 from polytomy.model.parameters import CLASSIFIER_CHECKS, make_training_options
 from polytomy.model.plan import TrainingPlan
-from polytomy.model.scheme_argument import Solver, resolve_solver, scheme_from
+from polytomy.model.scheme_argument import scheme_from
 
 Floats = NDArray[np.float64]
 
@@ -78,33 +79,20 @@ class StreamingMixin:
     class_order: Any
     reservoir_size: int
     reservoir_: Reservoir
+    composition_: Composition
 
     if TYPE_CHECKING:
 
         def _plan(self, scheme: Any, estimator: Any) -> TrainingPlan: ...
 
-    @property
-    def composition_(self) -> Composition:
-        """The fitted composition, calibrated on the rows that are held out so far."""
-        if "_pending" in self.__dict__:
-            composition, options = self.__dict__["_pending"]
-            self.composition_ = calibrate_on_reservoir(
-                composition, self.reservoir_, options, self.solver
-            )
-        if "composition_" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} has no composition_ before it is fitted")
-        found: Composition = self.__dict__["composition_"]
-        return found
+        def _forget(self) -> None: ...
 
-    @composition_.setter
-    def composition_(self, composition: Composition) -> None:
-        self.__dict__.pop("_pending", None)
-        self.__dict__["composition_"] = composition
-
-    def _forget(self) -> None:
-        """Remove the results of earlier calls."""
-        for name in ("_pending", "composition_", "reservoir_"):
-            self.__dict__.pop(name, None)
+    def _calibrate_pending(self) -> None:
+        """Calibrate what was trained since the last calibration."""
+        composition, options = self.__dict__["_pending"]
+        self.composition_ = calibrate_on_reservoir(
+            composition, self.reservoir_, options, self.solver
+        )
 
     @available_unless(why_no_partial_fit)
     def partial_fit(

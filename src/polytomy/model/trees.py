@@ -6,7 +6,7 @@ linear binaries without a final calibration, most of the binaries need not be ev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from polytomy.calibration.final import BiasMap, FinalMap
 from polytomy.errors import Argument, ArgumentError, SchemeError
 from polytomy.inputs.arguments import Parameter, is_boolean, is_count
 from polytomy.inputs.rows import count_rows, take_block
-from polytomy.inputs.training_data import blocks_of
+from polytomy.inputs.training_data import blocks_of, blocks_of_rows
 from polytomy.learners.bank import Bank
 from polytomy.learners.linear.evaluation import LinearAnswers
 from polytomy.model.arrangement import Arrangement
@@ -36,9 +36,6 @@ _LARGEST_LOG_ODDS = 30.0
 _MOST_PATHS = 2**22
 _FEWEST_SAMPLES = 64
 
-# Maximum size in bytes of the decision values of a block of samples.
-_BLOCK_BYTES = 2**27
-_SMALLEST_BLOCK = 256
 
 _MAX_DEPTH = Parameter(
     "max_depth",
@@ -199,20 +196,6 @@ def sort_best(scores: Floats, k: int) -> Indices:
     own = np.take_along_axis(scores, chosen, axis=1)
     order = np.argsort(-own, axis=1, kind="stable")
     return np.take_along_axis(chosen, order, axis=1)
-
-
-def blocks_of_rows(n_rows: int, n_partitions: int, n_features: int = 0) -> Iterator[slice]:
-    """Return slices of rows whose decision values, and features, fit in bounded memory.
-
-    Samples may have to be converted or pre-processed, so the features of a block count as well.
-
-    Examples
-    --------
-    >>> list(blocks_of_rows(600, n_partitions=10**6))
-    [slice(0, 256, None), slice(256, 512, None), slice(512, 600, None)]
-    """
-    of_row = 8 * max(n_partitions, n_features)
-    return blocks_of(n_rows, of_row, max(_BLOCK_BYTES, _SMALLEST_BLOCK * of_row))
 
 
 # -- the k likeliest classes of a tree, without evaluating all of its binaries ---------------------

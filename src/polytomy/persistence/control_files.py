@@ -26,8 +26,6 @@ from polytomy.persistence.libsvm_models import VOTES, binary_of_pair, pool_of
 from polytomy.persistence.libsvm_text import read_model
 from polytomy.scheme import BinaryName, Partition, read
 
-__all__ = ["load_control"]
-
 _SUFFIXES = ("", ".model", ".svm")
 
 

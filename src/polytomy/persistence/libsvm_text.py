@@ -23,8 +23,6 @@ from polytomy.errors import ArgumentError, ModelFileError
 from polytomy.learners.svm.kernels import KERNELS, LARGEST_DEGREE, KernelFunction
 from polytomy.persistence.archive import open_model_file, read_text_content
 
-__all__ = ["LibsvmModel", "parse_libsvm", "print_libsvm", "read_model"]
-
 #: LIBSVM's names of kernels, and scikit-learn's.
 _KERNELS = {kernel.libsvm_name: name for name, kernel in KERNELS.items()}
 _PRECOMPUTED = "precomputed"

@@ -15,9 +15,9 @@ from polytomy.errors import Argument, ArgumentError, PolytomyWarning, warn_calle
 from polytomy.inputs.arguments import check_parameters
 from polytomy.learners.estimator_states import SCALERS, features_of
 from polytomy.learners.preparation import resolve_estimator
+from polytomy.model.arrangement import AUTO
 from polytomy.model.composition import Composition
 from polytomy.model.parameters import CLASSIFIER_CHECKS
-from polytomy.model.scheme_argument import AUTO
 from polytomy.persistence.fitted import fitted_classifier
 from polytomy.regression.regressor import (
     CLASSIFIER_PARAMETERS,
@@ -25,8 +25,6 @@ from polytomy.regression.regressor import (
     check_regressor,
 )
 from polytomy.states import State, is_plain, register_kind
-
-__all__ = ["check_fitted"]
 
 # Parameters that are saved even if they are objects.
 _OBJECTS = ("estimator", "calibration", "final_calibration", "models")

@@ -26,7 +26,7 @@ from polytomy.routines.reference.kernels import (
     MatrixRows,
     nothing_to_make,
 )
-from polytomy.routines.reference.linear import LinearForm, LinearSamples
+from polytomy.routines.reference.linear import LinearForm, LinearProblems, LinearSamples
 from polytomy.routines.reference.smo import FROM_FIRST_RUN, Problems
 from polytomy.routines.threads import RoutineFailure
 
@@ -252,7 +252,8 @@ def _linear_example(dtype: Any) -> Example:
     samples = LinearSamples(np.eye(2, dtype=dtype), *nothing, np.ones(2), 2)
     problem = np.arange(2), np.array([0, 2]), np.array([-1.0, 1.0]), np.ones((1, 2))
     folds = np.full(2, -1), np.empty((1, 0), dtype=np.bool_)
-    arguments = samples, *problem, *folds, LinearForm(True, 1.0, 0.0, 100), np.ones(1), np.ones(1)
+    problems = LinearProblems(*problem, *folds, np.ones(1), np.ones(1))
+    arguments = samples, problems, LinearForm(True, 1.0, 0.0, 100)
     return Example("linear", "fit_linear_models", arguments)
 
 

@@ -11,7 +11,8 @@ from sklearn.model_selection import ParameterGrid
 
 from polytomy.errors import Argument, ArgumentError, DataError, PolytomyError, SchemeError
 from polytomy.learners.specification import check_parameter_values, print_value, suggest_parameter
-from polytomy.model.scheme_argument import AUTO, SchemeArgument, Solver, gives_probabilities
+from polytomy.model.arrangement import AUTO, Solver, gives_probabilities
+from polytomy.model.scheme_argument import SchemeArgument
 from polytomy.scheme import Scheme
 
 # Designs that would train on more than this many times the samples, over all their binaries, are

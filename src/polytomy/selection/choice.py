@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.learners.options import TrainingOptions
-from polytomy.model.scheme_argument import SchemeArgument, Solver, gives_probabilities
+from polytomy.model.arrangement import Solver, gives_probabilities
+from polytomy.model.scheme_argument import SchemeArgument
 from polytomy.selection.candidates import default_candidates
 from polytomy.selection.measuring import Progress, RaceSetup
 from polytomy.selection.race import (

@@ -26,7 +26,8 @@ from polytomy.errors import Argument, ArgumentError, PolytomyError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.numbers import check_weights
 from polytomy.metrics import METRICS, JudgedSamples, Metric
-from polytomy.model.scheme_argument import check_solver, members_of, scheme_from
+from polytomy.model.arrangement import check_solver
+from polytomy.model.scheme_argument import members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import Candidate
 from polytomy.selection.measuring import FoldMeasurer, Progress, RaceSetup

@@ -18,13 +18,8 @@ from polytomy.classifier import PolytomyClassifier
 from polytomy.designs import SCHEME_NAMES
 from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
 from polytomy.learners.specification import estimator_from, specification_of
-from polytomy.model.scheme_argument import (
-    AUTO,
-    SchemeArgument,
-    Solver,
-    gives_probabilities,
-    scheme_from,
-)
+from polytomy.model.arrangement import AUTO, Solver, gives_probabilities
+from polytomy.model.scheme_argument import SchemeArgument, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import short_name, split_solver
 from polytomy.solvers.solving import find_method

@@ -18,8 +18,8 @@ from polytomy.designs import empirical_tree
 from polytomy.designs.registry import uses_class_order
 from polytomy.distances import hausdorff
 from polytomy.errors import Argument, ArgumentError, ClassOrderWarning, DataError, warn_caller
+from polytomy.model.arrangement import Solver
 from polytomy.model.parameters import PARALLEL_CHECKS
-from polytomy.model.scheme_argument import Solver
 from polytomy.trials.datasets import Dataset, load_datasets
 from polytomy.trials.measures import MAIN_MEASURES
 from polytomy.trials.measuring import measure_trial

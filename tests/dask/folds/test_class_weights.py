@@ -14,7 +14,7 @@ LABELS = np.array(["ash", "elm", "oak"])
 def make_layout(counts, weights):
     counts = np.array(counts)
     weights = np.array(weights, dtype=float)
-    return Layout.of([PartSummary(int(counts.sum()), 1, LABELS, counts, weights, 1, None)])
+    return Layout.of([PartSummary(1, LABELS, counts, weights, 1)])
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", {"elm": 2.5}])

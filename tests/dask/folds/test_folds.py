@@ -19,7 +19,7 @@ def make_layout(sizes, weights=None):
     weights = sizes.astype(float) if weights is None else np.array(weights)
     labels = np.arange(len(sizes))
     n_rows = int(sizes.sum())
-    return Layout.of([PartSummary(n_rows, 8 * n_rows, labels, sizes, weights, 1, None)])
+    return Layout.of([PartSummary(8 * n_rows, labels, sizes, weights, 1)])
 
 
 @given(st.lists(st.integers(1, 40), min_size=2, max_size=4), st.integers(2, 6), st.integers(1, 90))

@@ -9,12 +9,7 @@ from hypothesis.extra.numpy import arrays
 from polytomy import parse
 from polytomy.designs import adjacent, balanced_tree, one_vs_one, one_vs_rest, orthogonal
 from polytomy.errors import ArgumentError
-from polytomy.model.scheme_argument import (
-    check_solver,
-    gives_probabilities,
-    resolve_solver,
-    solve_by,
-)
+from polytomy.model.arrangement import check_solver, gives_probabilities, resolve_solver, solve_by
 from polytomy.scheme import SchemeEnsemble
 from polytomy.solvers import decode
 from polytomy.solvers.solving import METHODS

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polytomy.model.trees import blocks_of_rows
+from polytomy.inputs.training_data import blocks_of_rows
 
 LARGEST = 2**27
 

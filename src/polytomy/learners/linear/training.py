@@ -39,7 +39,7 @@ from polytomy.learners.problems import BinaryProblem, ProblemList
 from polytomy.learners.trained import Output, TrainedBinary, choose_output
 from polytomy.learners.workload import ONE_SIDED, Trained, Workload, describe_shortcoming
 from polytomy.routines.dispatch import routine
-from polytomy.routines.reference.linear import LinearFits, LinearSamples
+from polytomy.routines.reference.linear import LinearFits, LinearProblems, LinearSamples
 from polytomy.routines.threads import one_blas_thread, run_tasks
 
 
@@ -206,10 +206,12 @@ class BatchTrainer:
         fold_of[folds.samples] = folds.fold_of
         signs = np.where(batch.is_positive, 1.0, -1.0)
         totals = np.add.reduceat(costs[0], batch.starts[:-1])
-        arguments = batch.rows, batch.starts, signs, costs, fold_of, _trained_folds(folds, batch)
-        fits: LinearFits = routine("fit_linear_models", "linear")(
-            self._samples, *arguments, objective.form, *self._tolerances(batch, totals)
+        is_trained, tolerances = _trained_folds(folds, batch), self._tolerances(batch, totals)
+        problems = LinearProblems(
+            batch.rows, batch.starts, signs, costs, fold_of, is_trained, *tolerances
         )
+        fit = routine("fit_linear_models", "linear")
+        fits: LinearFits = fit(self._samples, problems, objective.form)
         return fits
 
     def _fit_stack(self, batch: Batch, folds: BatchFolds, weight: Floats | None) -> LinearFits:

@@ -10,14 +10,21 @@ settle, are solved one sample at a time (`least_squares_single.py`).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.routines.compiled.least_squares_cone import factor_members, new_single, solve_support
+from polytomy.routines.compiled.least_squares_cone import (
+    Rows,
+    factor_members,
+    fill_single,
+    new_single,
+    solve_support,
+)
 from polytomy.routines.compiled.least_squares_lanes import (
     count_lanes,
+    fill_lanes,
     new_lanes,
     settle_lanes,
     solve_lanes,
@@ -52,9 +59,6 @@ _LEAST_PRODUCT = 16
 
 _LONG_PRODUCT = 2**31
 """Multiplications of the largest matrix product: at most a second, since Ctrl-C has to wait."""
-
-_SPARSE = 8
-"""A row with fewer than one in this many classes is processed class by class, not as a vector."""
 
 _ROUNDS = (3, 8)
 """Number of steps in each round of lanes."""
@@ -301,7 +305,7 @@ def minimise_on_simplex(
     n_classes: int,
 ) -> Floats:
     """Return the class probabilities of any code."""
-    rows = _Rows(row_starts, row_classes, row_signs, shared_gram)
+    rows = Rows(row_starts, row_classes, row_signs, shared_gram)
     probabilities = np.empty((len(decisions), n_classes))
     has_gaps = np.isnan(decisions).any(axis=1)
     # Separately, because the Gram matrices of samples without gaps are computed differently. What
@@ -312,7 +316,7 @@ def minimise_on_simplex(
 
 
 def _minimise(
-    decisions: Floats, rows: _Rows, samples: NDArray[np.intp], probabilities: Floats
+    decisions: Floats, rows: Rows, samples: NDArray[np.intp], probabilities: Floats
 ) -> None:
     n_classes = probabilities.shape[1]
     n_lanes = count_lanes(n_classes)
@@ -342,15 +346,6 @@ def _minimise(
     if len(samples):
         # Some samples are so nearly degenerate that Gram matrices are not accurate enough.
         probabilities[samples] = reference.minimise_on_simplex(decisions[samples], *rows, n_classes)
-
-
-class _Rows(NamedTuple):
-    """A code by rows: the classes and signs of row i are at starts[i] to starts[i + 1]."""
-
-    starts: Indices
-    classes: Indices
-    signs: Floats
-    shared_gram: Floats  # AᵀA of a strict code, otherwise of shape (0, 0)
 
 
 @entry
@@ -444,7 +439,7 @@ def _minimise_on_simplex_in_lanes(
         if stop[0] != 0:
             return
         part = samples[start : min(start + n_lanes, last)]
-        _fill_lanes(decisions, rows, part, lanes)
+        fill_lanes(decisions, rows, part, lanes)
         settle_lanes(lanes, n_steps)
         for lane in range(len(part)):
             settled[start + lane] = lanes.settled[lane]
@@ -475,7 +470,7 @@ def _minimise_on_simplex_singly(
         for n_left in range(_MOST_ROUNDS, -1, -1):
             k = k if n_left > 0 else n
             found = working.p[:k] if k < n else p  # in the working set, or among all classes
-            is_graded = k < n or _fill_single(r, rows, single)
+            is_graded = k < n or fill_single(r, rows, single)
             is_settled = minimise_single(single, is_graded, found)
             is_settled = is_settled and is_stationary(k, single, UNCHANGED, found)
             if k == n:
@@ -486,132 +481,3 @@ def _minimise_on_simplex_singly(
                 break
             k = n_next if n_next > 0 else n
         settled[position] = is_settled
-
-
-@helper
-def _fill_lanes(decisions: Floats, rows: Any, samples: Indices, lanes: Any) -> None:
-    """Set each lane's Gram matrix to QᵀQ + shift·11ᵀ."""
-    gram, terms = lanes.gram, lanes.terms
-    n, n_lanes = gram.shape[0], gram.shape[2]
-    is_shared = rows.shared_gram.shape[0] > 0
-    if is_shared:
-        for k in range(len(samples)):
-            is_shared = is_shared and not _has_gaps(decisions[samples[k]])
-    if is_shared:
-        _update_shared_gram(decisions, rows, samples, lanes)
-        return
-    for j in range(n):
-        for k in range(j, n):
-            for lane in range(n_lanes):
-                gram[j, k, lane] = 0.0
-    less, more, opposite = terms[1], terms[2], terms[3]
-    for i in range(decisions.shape[1]):
-        for lane in range(n_lanes):
-            r = decisions[samples[min(lane, len(samples) - 1)], i]
-            answered = r == r
-            less[lane] = (1.0 - r) * (1.0 - r) if answered else 0.0
-            more[lane] = (1.0 + r) * (1.0 + r) if answered else 0.0
-            opposite[lane] = -(1.0 - r) * (1.0 + r) if answered else 0.0
-        for u in range(rows.starts[i], rows.starts[i + 1]):
-            own = less if rows.signs[u] > 0.0 else more
-            for v in range(u, rows.starts[i + 1]):
-                target = gram[rows.classes[u], rows.classes[v]]
-                source = own if rows.signs[v] == rows.signs[u] else opposite
-                for lane in range(n_lanes):
-                    target[lane] += source[lane]
-    shift = terms[0]
-    for lane in range(n_lanes):
-        shift[lane] = 0.0
-    for j in range(n):
-        for lane in range(n_lanes):
-            shift[lane] += gram[j, j, lane] / (n * n)
-    for lane in range(n_lanes):
-        shift[lane] = shift[lane] if shift[lane] > 0.0 else 1.0
-    for j in range(n):
-        for k in range(j, n):
-            target = gram[j, k]
-            for lane in range(n_lanes):
-                target[lane] += shift[lane]
-
-
-@helper
-def _has_gaps(r: Floats) -> bool:
-    n_gaps = 0
-    for i in range(len(r)):
-        n_gaps += r[i] != r[i]
-    return n_gaps > 0
-
-
-@helper
-def _update_shared_gram(decisions: Floats, rows: Any, samples: Indices, lanes: Any) -> None:
-    """Set each lane's Gram matrix from AᵀA: as Q = A − r1ᵀ, they differ by a rank-two term."""
-    gram, products, terms = lanes.gram, lanes.x, lanes.terms
-    n, n_lanes = gram.shape[0], gram.shape[2]
-    n_partitions = decisions.shape[1]
-    square, r = terms[0], terms[1]
-    for lane in range(n_lanes):
-        square[lane] = n_partitions / n
-    for j in range(n):
-        for lane in range(n_lanes):
-            products[j, lane] = 0.0
-    for i in range(n_partitions):
-        for lane in range(n_lanes):
-            r[lane] = decisions[samples[min(lane, len(samples) - 1)], i]
-            square[lane] += r[lane] * r[lane]
-        for j in range(n):
-            sign = rows.signs[i * n + j]
-            target = products[j]
-            for lane in range(n_lanes):
-                target[lane] += r[lane] * sign
-    for j in range(n):
-        for k in range(j, n):
-            target = gram[j, k]
-            for lane in range(n_lanes):
-                target[lane] = rows.shared_gram[j, k] + (
-                    square[lane] - products[j, lane] - products[k, lane]
-                )
-
-
-@helper
-def _fill_single(r: Floats, rows: Any, single: Any) -> bool:
-    """Set the Gram matrix QᵀQ; return whether small entries are as accurate as large ones."""
-    gram, n_partitions, n = single.plain_gram, r.shape[0], single.plain_gram.shape[0]
-    if rows.shared_gram.shape[0] > 0 and not _has_gaps(r):
-        products = single.trial
-        for j in range(n):
-            products[j] = 0.0
-        square = 0.0
-        for i in range(n_partitions):
-            square += r[i] * r[i]
-            for j in range(n):
-                products[j] += r[i] * rows.signs[i * n + j]
-        for j in range(n):
-            for k in range(n):
-                gram[j, k] = rows.shared_gram[j, k] + (square - products[j] - products[k])
-        return False
-    q = single.trial
-    for j in range(n):
-        q[j] = 0.0
-        for k in range(n):
-            gram[j, k] = 0.0
-    for i in range(n_partitions):
-        if r[i] != r[i]:
-            continue
-        first, last = rows.starts[i], rows.starts[i + 1]
-        for u in range(first, last):
-            q[rows.classes[u]] = rows.signs[u] - r[i]
-        for u in range(first, last):
-            j = rows.classes[u]
-            if _SPARSE * (last - first) < n:
-                for v in range(u, last):
-                    gram[j, rows.classes[v]] += q[j] * q[rows.classes[v]]
-            else:
-                target, source, value = gram[j, j:], q[j:], q[j]
-                for b in range(len(target)):
-                    target[b] += value * source[b]
-        for u in range(first, last):
-            q[rows.classes[u]] = 0.0
-    for j in range(n):
-        for k in range(j):
-            gram[j, k] = gram[k, j]
-    return True

@@ -17,13 +17,19 @@ from polytomy.routines.compiling import helper
 from polytomy.routines.reference.least_squares import DEPENDENT_BY_GRAM, ROUNDING, UNCHANGED
 
 __all__ = [
+    "Rows",
     "Single",
     "factor_members",
+    "fill_single",
+    "has_gaps",
     "minimise_on_cone",
     "new_single",
     "scale_of_gradient",
     "solve_support",
 ]
+
+_SPARSE = 8
+"""A row with fewer than one in this many classes is processed class by class, not as a vector."""
 
 _BARELY_INDEPENDENT = 1e-15
 """Replaces DEPENDENT_BY_GRAM for a class whose gradient shows that it is independent."""
@@ -34,6 +40,15 @@ _BLOCK, _STRIP = 16, 512
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Indices = NDArray[np.intp]
+
+
+class Rows(NamedTuple):
+    """A code by rows: the classes and signs of row i are at starts[i] to starts[i + 1]."""
+
+    starts: Indices
+    classes: Indices
+    signs: Floats
+    shared_gram: Floats  # AᵀA of a strict code, otherwise of shape (0, 0)
 
 
 class Single(NamedTuple):
@@ -277,3 +292,57 @@ def solve_support(k: int, single: Any, solution: Floats) -> None:
         y[a] = value / row[a]
     for a in range(k):
         solution[members[a]] = y[a]
+
+
+@helper
+def fill_single(r: Floats, rows: Any, single: Any) -> bool:
+    """Set the Gram matrix QᵀQ; return whether small entries are as accurate as large ones."""
+    gram, n_partitions, n = single.plain_gram, r.shape[0], single.plain_gram.shape[0]
+    if rows.shared_gram.shape[0] > 0 and not has_gaps(r):
+        products = single.trial
+        for j in range(n):
+            products[j] = 0.0
+        square = 0.0
+        for i in range(n_partitions):
+            square += r[i] * r[i]
+            for j in range(n):
+                products[j] += r[i] * rows.signs[i * n + j]
+        for j in range(n):
+            for k in range(n):
+                gram[j, k] = rows.shared_gram[j, k] + (square - products[j] - products[k])
+        return False
+    q = single.trial
+    for j in range(n):
+        q[j] = 0.0
+        for k in range(n):
+            gram[j, k] = 0.0
+    for i in range(n_partitions):
+        if r[i] != r[i]:
+            continue
+        first, last = rows.starts[i], rows.starts[i + 1]
+        for u in range(first, last):
+            q[rows.classes[u]] = rows.signs[u] - r[i]
+        for u in range(first, last):
+            j = rows.classes[u]
+            if _SPARSE * (last - first) < n:
+                for v in range(u, last):
+                    gram[j, rows.classes[v]] += q[j] * q[rows.classes[v]]
+            else:
+                target, source, value = gram[j, j:], q[j:], q[j]
+                for b in range(len(target)):
+                    target[b] += value * source[b]
+        for u in range(first, last):
+            q[rows.classes[u]] = 0.0
+    for j in range(n):
+        for k in range(j):
+            gram[j, k] = gram[k, j]
+    return True
+
+
+@helper
+def has_gaps(r: Floats) -> bool:
+    """Return whether a binary gave no answer."""
+    n_gaps = 0
+    for i in range(len(r)):
+        n_gaps += r[i] != r[i]
+    return n_gaps > 0

@@ -13,14 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.routines.compiled.least_squares_cone import has_gaps
 from polytomy.routines.compiling import helper
 from polytomy.routines.reference.least_squares import DEPENDENT_BY_GRAM, FACE, ROUNDING
 
-__all__ = ["count_lanes", "new_lanes", "settle_lanes", "solve_lanes"]
+__all__ = ["count_lanes", "fill_lanes", "new_lanes", "settle_lanes", "solve_lanes"]
 
 _SWEEPS = 8
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 
 class Lanes(NamedTuple):
@@ -212,3 +214,79 @@ def _exchange_in_lanes(lanes: Any) -> int:
             if is_wrong or is_open:
                 lanes.settled[lane] = False
     return n_wrong
+
+
+@helper
+def fill_lanes(decisions: Floats, rows: Any, samples: Indices, lanes: Any) -> None:
+    """Set each lane's Gram matrix to QᵀQ + shift·11ᵀ."""
+    gram, terms = lanes.gram, lanes.terms
+    n, n_lanes = gram.shape[0], gram.shape[2]
+    is_shared = rows.shared_gram.shape[0] > 0
+    if is_shared:
+        for k in range(len(samples)):
+            is_shared = is_shared and not has_gaps(decisions[samples[k]])
+    if is_shared:
+        _update_shared_gram(decisions, rows, samples, lanes)
+        return
+    for j in range(n):
+        for k in range(j, n):
+            for lane in range(n_lanes):
+                gram[j, k, lane] = 0.0
+    less, more, opposite = terms[1], terms[2], terms[3]
+    for i in range(decisions.shape[1]):
+        for lane in range(n_lanes):
+            r = decisions[samples[min(lane, len(samples) - 1)], i]
+            answered = r == r
+            less[lane] = (1.0 - r) * (1.0 - r) if answered else 0.0
+            more[lane] = (1.0 + r) * (1.0 + r) if answered else 0.0
+            opposite[lane] = -(1.0 - r) * (1.0 + r) if answered else 0.0
+        for u in range(rows.starts[i], rows.starts[i + 1]):
+            own = less if rows.signs[u] > 0.0 else more
+            for v in range(u, rows.starts[i + 1]):
+                target = gram[rows.classes[u], rows.classes[v]]
+                source = own if rows.signs[v] == rows.signs[u] else opposite
+                for lane in range(n_lanes):
+                    target[lane] += source[lane]
+    shift = terms[0]
+    for lane in range(n_lanes):
+        shift[lane] = 0.0
+    for j in range(n):
+        for lane in range(n_lanes):
+            shift[lane] += gram[j, j, lane] / (n * n)
+    for lane in range(n_lanes):
+        shift[lane] = shift[lane] if shift[lane] > 0.0 else 1.0
+    for j in range(n):
+        for k in range(j, n):
+            target = gram[j, k]
+            for lane in range(n_lanes):
+                target[lane] += shift[lane]
+
+
+@helper
+def _update_shared_gram(decisions: Floats, rows: Any, samples: Indices, lanes: Any) -> None:
+    """Set each lane's Gram matrix from AᵀA: as Q = A − r1ᵀ, they differ by a rank-two term."""
+    gram, products, terms = lanes.gram, lanes.x, lanes.terms
+    n, n_lanes = gram.shape[0], gram.shape[2]
+    n_partitions = decisions.shape[1]
+    square, r = terms[0], terms[1]
+    for lane in range(n_lanes):
+        square[lane] = n_partitions / n
+    for j in range(n):
+        for lane in range(n_lanes):
+            products[j, lane] = 0.0
+    for i in range(n_partitions):
+        for lane in range(n_lanes):
+            r[lane] = decisions[samples[min(lane, len(samples) - 1)], i]
+            square[lane] += r[lane] * r[lane]
+        for j in range(n):
+            sign = rows.signs[i * n + j]
+            target = products[j]
+            for lane in range(n_lanes):
+                target[lane] += r[lane] * sign
+    for j in range(n):
+        for k in range(j, n):
+            target = gram[j, k]
+            for lane in range(n_lanes):
+                target[lane] = rows.shared_gram[j, k] + (
+                    square[lane] - products[j, lane] - products[k, lane]
+                )

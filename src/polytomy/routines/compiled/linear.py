@@ -30,6 +30,7 @@ from polytomy.routines.reference.linear import (
     SMALLEST_CURVATURE,
     LinearFits,
     LinearForm,
+    LinearProblems,
     LinearSamples,
 )
 from polytomy.routines.threads import run_aside
@@ -87,48 +88,32 @@ class _Target(NamedTuple):
 
 
 def fit_linear_models(
-    samples: LinearSamples,
-    rows: Indices,
-    starts: Indices,
-    signs: Floats,
-    costs: Floats,
-    fold_of: Indices,
-    is_trained: NDArray[np.bool_],
-    form: LinearForm,
-    largest: Floats,
-    relative: Floats,
+    samples: LinearSamples, problems: LinearProblems, form: LinearForm
 ) -> LinearFits:
     """Return the linear models of many problems, and those of their folds."""
-    n_problems, n_folds = is_trained.shape
+    n_problems, n_folds = problems.is_trained.shape
     fits = LinearFits(
         np.zeros((n_problems, 1 + n_folds, samples.n_features + 1)),
-        np.zeros(len(rows)),
+        np.zeros(len(problems.rows)),
         np.zeros(n_problems, dtype=np.int64),
         np.zeros(n_problems, dtype=np.bool_),
     )
     stored = samples.dense.size + len(samples.data)
     n_rows = max(1, len(samples.dense), len(samples.indptr) - 1)
-    cost = _NANOSECONDS_PER_ENTRY * _USUAL_PASSES * len(rows) * (1.0 + stored / n_rows)
-    inputs = samples, rows, starts, signs, costs, fold_of, is_trained, form, largest, relative
-    run_aside(_fit_linear_models, *inputs, outputs=[fits], cost=cost)
+    cost = _NANOSECONDS_PER_ENTRY * _USUAL_PASSES * len(problems.rows) * (1.0 + stored / n_rows)
+    run_aside(_fit_linear_models, samples, problems, form, outputs=[fits], cost=cost)
     return fits
 
 
 @fused_entry
 def _fit_linear_models(
     samples: LinearSamples,
-    rows: Indices,
-    starts: Indices,
-    signs: Floats,
-    costs: Floats,
-    fold_of: Indices,
-    is_trained: NDArray[np.bool_],
+    problems: LinearProblems,
     form: LinearForm,
-    largest: Floats,
-    relative: Floats,
     fits: LinearFits,
     stop: Flag,
 ) -> None:
+    rows, starts, signs, costs, fold_of, is_trained, largest, relative = problems
     n_problems, n_folds = is_trained.shape
     most_samples = 0
     for k in range(n_problems):

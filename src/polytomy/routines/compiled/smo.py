@@ -5,25 +5,19 @@ No function here starts threads, so any number of threads can train machines at 
 Shrunk samples are skipped immediately. When enough samples are shrunk, the arrays are compacted to
 the others. The gradient of the samples left out is restored from its last complete state and the
 coefficients that have changed since then.
+
+`smo_steps.py` has the steps. `_KernelRows`, at the end, computes rows of kernel values and caches
+them.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.routines.compiled.smo_rows import (
-    KernelRows,
-    fill_row,
-    forget_rows,
-    has_own_rows,
-    keep_rows,
-    load_all_rows,
-    load_row,
-    row_in,
-)
+from polytomy.routines.compiled.kernels import BLOCK, rounded_values
 from polytomy.routines.compiled.smo_steps import (
     NEVER,
     Considered,
@@ -44,7 +38,12 @@ from polytomy.routines.compiled.smo_steps import (
     step,
 )
 from polytomy.routines.compiling import entry, helper
-from polytomy.routines.reference.kernels import MatrixRows
+from polytomy.routines.reference.kernels import (
+    IS_OF_DISTANCES,
+    KERNEL_VALUES,
+    Function,
+    MatrixRows,
+)
 from polytomy.routines.reference.smo import (
     AT_BOUND,
     COMPACTING_FRACTION,
@@ -61,6 +60,7 @@ from polytomy.routines.threads import run_aside
 __all__ = ["train_machines"]
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 Flag = NDArray[np.int64]
 
 _SHORT_WORK = 2_000_000
@@ -70,7 +70,7 @@ _NO_LIMIT = 2**62
 
 
 def train_machines(
-    problems: Problems, matrix: MatrixRows, form: int, start: int, cache: NDArray[np.float32]
+    problems: Problems, matrix: MatrixRows, form: int, start: int, cache: Singles
 ) -> Any:
     """Train the machines of several problems, each in several runs with their own bounds."""
     # Most small problems are solved quickly, but no estimate can say which ones are not.
@@ -93,7 +93,7 @@ def _train_machines(
     start: int,
     most_work: int,
     matrix: MatrixRows,
-    cache: NDArray[np.float32],
+    cache: Singles,
     stop: Flag,
 ) -> Any:
     """Return the machines, and whether training took no more work than allowed."""
@@ -114,15 +114,15 @@ def _train_machines(
         is_small = n_samples <= SMALL_PROBLEM
         for p in range(len(kernel)):
             kernel[p] = parameters[0, p]
-        rows = keep_rows(matrix, form, columns[first:last], kernel, cache)
+        rows = _keep_rows(matrix, form, columns[first:last], kernel, cache)
         for run in range(n_runs):
             is_new_kernel = not _are_equal(kernel, parameters[run])
             if is_new_kernel:
                 for p in range(len(kernel)):
                     kernel[p] = parameters[run, p]
-                forget_rows(rows, n_samples)
+                _forget_rows(rows, n_samples)
             if is_small and (run == 0 or is_new_kernel):
-                load_all_rows(rows, considered.samples)
+                _load_all_rows(rows, considered.samples)
             b, gradient = coefficients[run, first:last], gradients[run, first:last]
             problem = Problem(diagonals[run, first:last], lower, upper, b, gradient)
             for t in range(n_samples):
@@ -216,7 +216,7 @@ def _start_from_multiple(
 @helper
 def _start_gradient(
     problem: Problem,
-    rows: KernelRows,
+    rows: _KernelRows,
     considered: Considered,
     coefficients: Floats,
     gradient: Floats,
@@ -238,13 +238,13 @@ def _start_gradient(
         if change != 0.0:
             slot = rows.slot_of[t]
             if slot < 0:
-                slot = load_row(rows, t, considered.samples, -1)
-            add_multiple(problem.gradient, row_in(rows, slot), change, n_samples)
+                slot = _load_row(rows, t, considered.samples, -1)
+            add_multiple(problem.gradient, _row_in(rows, slot), change, n_samples)
 
 
 @helper
 def _solve(
-    problem: Problem, rows: KernelRows, considered: Considered, limits: Limits, stop: Flag
+    problem: Problem, rows: _KernelRows, considered: Considered, limits: Limits, stop: Flag
 ) -> int:
     """Take steps until the stopping rule holds; return their number.
 
@@ -258,7 +258,7 @@ def _solve(
     whole = problem.gradient.copy(), problem.coefficients.copy()
     lanes = new_lanes()
     # While no sample is left out, rows of a matrix of kernel values can be used without copying.
-    is_direct = has_own_rows(rows)
+    is_direct = _has_own_rows(rows)
 
     n_free = 0
     for t in range(n_samples):
@@ -285,7 +285,7 @@ def _solve(
                 has_shrunk = has_shrunk or n_left < n
                 if n_left < COMPACTING_FRACTION * n:
                     n = compact(considered, n)
-                    forget_rows(rows, n)
+                    _forget_rows(rows, n)
 
         i, rise = choose_rise(considered, n, lanes)
         j = -1
@@ -297,8 +297,8 @@ def _solve(
             else:
                 slot_i = rows.slot_of[sample_i]
                 if slot_i < 0:
-                    slot_i = load_row(rows, sample_i, considered.samples, -1)
-                row_i = row_in(rows, slot_i)
+                    slot_i = _load_row(rows, sample_i, considered.samples, -1)
+                row_i = _row_in(rows, slot_i)
             j = choose_fall(considered, n, row_i, i, rise, lanes)
         # A cheap test first: the fall with the largest gain is rarely the steepest, but usually
         # steep enough to show that the steps must continue.
@@ -319,8 +319,8 @@ def _solve(
         else:
             slot_j = rows.slot_of[sample_j]
             if slot_j < 0:
-                slot_j = load_row(rows, sample_j, considered.samples, slot_i)
-            row_j = row_in(rows, slot_j)
+                slot_j = _load_row(rows, sample_j, considered.samples, slot_i)
+            row_j = _row_in(rows, slot_j)
         change_i, change_j, is_standstill = step(problem, considered, i, j, row_i[j])
         add_multiples(considered.gradient, row_i, change_i, row_j, change_j, n)
         steps += 1
@@ -334,7 +334,7 @@ def _solve(
 @helper
 def _complete_gradient(
     problem: Problem,
-    rows: KernelRows,
+    rows: _KernelRows,
     considered: Considered,
     n: int,
     whole: tuple[Floats, Floats],
@@ -348,7 +348,7 @@ def _complete_gradient(
     n_samples = len(problem.gradient)
     if n < n_samples:
         left_out = _complement(considered.samples, n, n_samples)
-        is_direct = has_own_rows(rows)
+        is_direct = _has_own_rows(rows)
         part = np.empty(len(left_out))
         for k in range(len(left_out)):
             part[k] = whole_gradient[left_out[k]]
@@ -363,12 +363,12 @@ def _complete_gradient(
                 # Adding a whole row of the matrix is faster than picking entries from it.
                 add_multiple(whole_gradient, rows.matrix.kernel_values[t], change, n_samples)
             else:
-                fill_row(rows, t, left_out, len(left_out), row)
+                _fill_row(rows, t, left_out, len(left_out), row)
                 add_multiple(part, row, change, len(left_out))
         if not is_direct:
             for k in range(len(left_out)):
                 whole_gradient[left_out[k]] = part[k]
-        forget_rows(rows, n_samples)
+        _forget_rows(rows, n_samples)
     for k in range(n):
         whole_gradient[considered.samples[k]] = considered.gradient[k]
     for t in range(n_samples):
@@ -408,3 +408,175 @@ def _offset(problem: Problem) -> float:
         elif may_fall:
             greatest = max(greatest, g)
     return total / n_free if n_free > 0 else (least + greatest) / 2
+
+
+class _KernelRows(NamedTuple):
+    """Kernel values of a problem's samples, computed row by row from the matrix and cached.
+
+    Attributes
+    ----------
+    matrix, form, columns : as for `train_machines`
+    is_whole : whether the problem has all columns of the matrix, in the same order
+    kernel : gamma, degree and coef0, float64 array of shape (3,)
+    cache : float32 array of two or more rows, one after the other; a row has the kernel values of
+        one sample with the considered samples, in order
+    slot_of : the row of the cache for each sample, or −1, shape (m,)
+    sample_in : the sample whose row is in each slot, or −1, shape (m,)
+    state : length of a row, number of slots, the slot to fill next
+    scratch : float64 array of shape (3, block), a workspace
+    """
+
+    matrix: MatrixRows
+    form: int
+    columns: NDArray[np.int64]
+    is_whole: bool
+    kernel: NDArray[np.float64]
+    cache: Singles
+    slot_of: NDArray[np.int64]
+    sample_in: NDArray[np.int64]
+    state: NDArray[np.int64]
+    scratch: NDArray[np.float64]
+
+
+@helper
+def _keep_rows(
+    matrix: MatrixRows, form: int, columns: NDArray[np.int64], kernel: Any, cache: Singles
+) -> Any:
+    """Return an empty cache of rows."""
+    is_whole = len(columns) == max(matrix.kernel_values.shape[1], matrix.entries.shape[1])
+    for k in range(len(columns)):
+        is_whole = is_whole and columns[k] == k
+    slot_of, sample_in = np.empty(len(columns), np.int64), np.empty(len(columns), np.int64)
+    state, scratch = np.empty(3, np.int64), np.empty((3, BLOCK))
+    rows = _KernelRows(
+        matrix, form, columns, is_whole, kernel, cache, slot_of, sample_in, state, scratch
+    )
+    _forget_rows(rows, len(columns))
+    return rows
+
+
+@helper
+def _has_own_rows(rows: _KernelRows) -> bool:
+    """Return whether rows of the matrix can be used as rows of the problem, unchanged."""
+    return rows.form == KERNEL_VALUES and rows.is_whole and len(rows.matrix.maker.slot_of) == 0
+
+
+@helper
+def _forget_rows(rows: _KernelRows, n: int) -> None:
+    """Clear the cache, for rows of n considered samples; call this if they or the kernel change."""
+    for k in range(len(rows.slot_of)):
+        rows.slot_of[k] = -1
+        rows.sample_in[k] = -1
+    rows.state[0] = n
+    rows.state[1] = min(len(rows.sample_in), len(rows.cache) // n)
+    rows.state[2] = 0
+
+
+@helper
+def _load_row(rows: _KernelRows, sample: int, considered: Any, kept_slot: int) -> Any:
+    """Fill a slot with the kernel values of a sample with the considered ones; return the slot.
+
+    Call this only if `slot_of` has no slot for the sample: checking that is faster than a function
+    call. The slot `kept_slot`, which is in use, is not overwritten.
+    """
+    n, n_slots, slot = rows.state
+    if slot == kept_slot:
+        slot = (slot + 1) % n_slots
+    rows.state[2] = (slot + 1) % n_slots
+    if rows.sample_in[slot] >= 0:
+        rows.slot_of[rows.sample_in[slot]] = -1
+    rows.sample_in[slot] = sample
+    rows.slot_of[sample] = slot
+    _fill_row(rows, sample, considered, n, _row_in(rows, slot))
+    return slot
+
+
+@helper
+def _load_all_rows(rows: _KernelRows, samples: Any) -> None:
+    """Fill the cache, which is large enough, with the rows of all samples in order.
+
+    `samples` has their numbers: 0, 1, 2, …
+    """
+    n = rows.state[0]
+    for sample in range(n):
+        rows.sample_in[sample] = sample
+        rows.slot_of[sample] = sample
+        _fill_row(rows, sample, samples, n, _row_in(rows, sample))
+
+
+@helper
+def _row_in(rows: _KernelRows, slot: int) -> Any:
+    """Return the row of kernel values in a slot."""
+    n = rows.state[0]
+    return rows.cache[slot * n : (slot + 1) * n]
+
+
+@helper
+def _fill_row(rows: _KernelRows, sample: int, considered: Any, n: int, out: Singles) -> None:
+    """Write the kernel values of a sample with the n considered samples."""
+    row = rows.columns[sample]
+    if len(rows.matrix.maker.slot_of) > 0:
+        slot = rows.matrix.maker.slot_of[row]
+        row = slot if slot >= 0 else _make_row(rows, row)
+    is_all = rows.is_whole and n == len(rows.columns)
+    if rows.form == KERNEL_VALUES:
+        values = rows.matrix.kernel_values[row]
+        if is_all:
+            for k in range(n):
+                out[k] = values[k]
+        else:
+            for k in range(n):
+                out[k] = values[rows.columns[considered[k]]]
+        return
+    entries, gathered = rows.matrix.entries[row], rows.scratch[2]
+    function = _function(rows, rows.form)
+    for first in range(0, n, BLOCK):
+        size = min(BLOCK, n - first)
+        if is_all:
+            for k in range(size):
+                gathered[k] = entries[first + k]
+        else:
+            for k in range(size):
+                gathered[k] = entries[rows.columns[considered[first + k]]]
+        rounded_values(function, gathered[:size], rows.scratch, out[first : first + size])
+
+
+@helper
+def _function(rows: _KernelRows, kind: int) -> Function:
+    return kind, rows.kernel[0], int(rows.kernel[1]), rows.kernel[2]
+
+
+@helper
+def _make_row(rows: _KernelRows, row: int) -> int:
+    """Compute a row of the matrix, and return the slot that holds it."""
+    maker = rows.matrix.maker
+    slot = maker.next_slot[0]
+    maker.next_slot[0] = (slot + 1) % len(maker.row_in)
+    if maker.row_in[slot] >= 0:
+        maker.slot_of[maker.row_in[slot]] = -1
+    maker.row_in[slot] = row
+    maker.slot_of[row] = slot
+    function = _function(rows, maker.kind)
+    n_features, n_rows = maker.features.shape
+    made = rows.scratch[2]
+    for first in range(0, n_rows, BLOCK):
+        size = min(BLOCK, n_rows - first)
+        for k in range(size):
+            made[k] = 0.0
+        for f in range(n_features):
+            factor, feature = maker.features[f, row], maker.features[f, first : first + size]
+            for k in range(size):
+                made[k] += factor * feature[k]
+        if IS_OF_DISTANCES[maker.kind]:
+            square, squares = maker.squares[row], maker.squares[first : first + size]
+            for k in range(size):
+                distance = square + squares[k] - 2.0 * made[k]
+                made[k] = distance if distance > 0.0 else 0.0
+        if rows.form == KERNEL_VALUES:
+            out = rows.matrix.kernel_values[slot, first : first + size]
+            rounded_values(function, made[:size], rows.scratch, out)
+        else:
+            kept = rows.matrix.entries[slot, first : first + size]
+            for k in range(size):
+                kept[k] = made[k]
+    return slot

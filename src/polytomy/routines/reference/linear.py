@@ -40,6 +40,7 @@ __all__ = [
     "SMALLEST_CURVATURE",
     "LinearFits",
     "LinearForm",
+    "LinearProblems",
     "LinearSamples",
     "choose_forcing",
     "first_bias",
@@ -127,23 +128,11 @@ class LinearFits(NamedTuple):
     is_converged: NDArray[np.bool_]
 
 
-def fit_linear_models(
-    samples: LinearSamples,
-    rows: NDArray[np.intp],
-    starts: NDArray[np.intp],
-    signs: Floats,
-    costs: Floats,
-    fold_of: NDArray[np.intp],
-    is_trained: NDArray[np.bool_],
-    form: LinearForm,
-    largest: Floats,
-    relative: Floats,
-) -> LinearFits:
-    """Return the linear models of many problems, and those of their folds.
+class LinearProblems(NamedTuple):
+    """Problems to fit together, with their folds.
 
-    Parameters
+    Attributes
     ----------
-    samples : LinearSamples
     rows : array of int, the samples of all problems, one problem after the other
     starts : array of shape (n_problems + 1,), where the samples of each problem start
     signs : array like `rows`, y
@@ -151,36 +140,50 @@ def fit_linear_models(
         First for all samples, then for each fold; zero for samples that the fold leaves out.
     fold_of : array like `rows`, the fold that holds each sample out; −1 if none does
     is_trained : bool array of shape (n_problems, n_folds), which folds have a model
-    form : LinearForm
     largest : array of shape (n_problems,)
         A problem is solved if no component of its gradient is larger.
     relative : array of shape (n_problems,)
         It is also solved if its gradient norm is at most this fraction of the initial norm.
     """
-    n_problems, n_folds = is_trained.shape
-    n_models = n_problems + np.count_nonzero(is_trained)
-    spend(2e-3 * n_models + 2e-7 * costs.size * samples.n_features)
+
+    rows: NDArray[np.intp]
+    starts: NDArray[np.intp]
+    signs: Floats
+    costs: Floats
+    fold_of: NDArray[np.intp]
+    is_trained: NDArray[np.bool_]
+    largest: Floats
+    relative: Floats
+
+
+def fit_linear_models(
+    samples: LinearSamples, problems: LinearProblems, form: LinearForm
+) -> LinearFits:
+    """Return the linear models of many problems, and those of their folds."""
+    n_problems, n_folds = problems.is_trained.shape
+    n_models = n_problems + np.count_nonzero(problems.is_trained)
+    spend(2e-3 * n_models + 2e-7 * problems.costs.size * samples.n_features)
     coefficients = np.zeros((n_problems, 1 + n_folds, samples.n_features + 1))
-    values = np.zeros(len(rows))
+    values = np.zeros(len(problems.rows))
     n_steps = np.zeros(n_problems, dtype=np.int64)
     is_converged = np.zeros(n_problems, dtype=np.bool_)
-    for problem in range(n_problems):
-        own = slice(starts[problem], starts[problem + 1])
-        own_samples = _take(samples, rows[own], form.bias)
-        y, held_out = signs[own], fold_of[own]
-        whole = coefficients[problem, 0]
-        whole[-1] = first_bias(y, costs[0, own], form)
-        z, n_steps[problem], is_converged[problem], small = _minimise(
-            own_samples, y, costs[0, own], form, largest[problem], relative[problem], 0.0, 1.0,
-            whole,
-        )  # fmt: skip
-        coefficients[problem, 1:] = whole
+    for k in range(n_problems):
+        own = slice(problems.starts[k], problems.starts[k + 1])
+        own_samples = _take(samples, problems.rows[own], form.bias)
+        y, held_out, costs = problems.signs[own], problems.fold_of[own], problems.costs[:, own]
+        largest, relative = float(problems.largest[k]), float(problems.relative[k])
+        whole = coefficients[k, 0]
+        whole[-1] = first_bias(y, costs[0], form)
+        z, n_steps[k], is_converged[k], small = _minimise(
+            own_samples, y, costs[0], form, largest, relative, 0.0, 1.0, whole
+        )
+        coefficients[k, 1:] = whole
         for fold in range(n_folds):
             by_fold = z
-            if is_trained[problem, fold]:
+            if problems.is_trained[k, fold]:
                 by_fold, _, _, _ = _minimise(
-                    own_samples, y, costs[1 + fold, own], form, largest[problem], 0.0, small,
-                    fold_reduction(form), coefficients[problem, 1 + fold],
+                    own_samples, y, costs[1 + fold], form, largest, 0.0, small,
+                    fold_reduction(form), coefficients[k, 1 + fold],
                 )  # fmt: skip
             values[own][held_out == fold] = by_fold[held_out == fold]
         values[own][held_out < 0] = z[held_out < 0]

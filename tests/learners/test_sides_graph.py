@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
+from polytomy.calibration.folds import Folds
 from polytomy.errors import ArgumentError
 from polytomy.learners.options import TrainingOptions
 from polytomy.learners.sides import SidesModel, SidesProblem, train_sides
@@ -35,10 +36,11 @@ NEW = RANDOM.normal(size=(60, 3)) * RANDOM.choice([1.0, 8.0], (60, 1)) + 50.0
 
 def train(estimator, sides=SIDES, samples=X, **options):
     problem = SidesProblem("m", np.arange(len(sides)), sides, N_SIDES)
-    binaries, _ = train_sides(
-        estimator, samples, problem, TrainingOptions(random_state=0, **options)
+    folds = Folds.from_numbers(np.arange(len(sides)) // N_SIDES % 5)
+    trained = train_sides(
+        estimator, samples, problem, TrainingOptions(**options), folds=folds, seed=0
     )
-    return binaries[0].estimator
+    return trained[0].binary.estimator
 
 
 def assert_same(compute, model, new=NEW):

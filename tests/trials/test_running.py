@@ -332,7 +332,7 @@ def test_pairs_with_a_final_calibration_run_too_unless_the_paper_is_repeated(tmp
     told: list[Progress] = []
     results = run(SMALL, **options, folder=tmp_path / "own", on_progress=told.append)
     assert results.pairs == CALIBRATED
-    stages = ["one-vs-one", "tree", "one-vs-one, calibrated", "tree, calibrated"]
+    stages = ["one-vs-one", "one-vs-one, calibrated", "tree", "tree, calibrated"]
     assert [each.stage for each in told] == ["begun", *stages, "done"]
     monkeypatch.setattr(running, "load_datasets", lambda *_, **__: [Dataset("one", *made(1))])
     results = run("one", **options, paper=True, folder=tmp_path / "paper")

@@ -18,7 +18,7 @@ from polytomy.calibration.folds import Folds, HoldOut, deal_classes
 from polytomy.dask.grouping import GroupedPart
 from polytomy.inputs.numbers import class_weights
 from polytomy.inputs.rows import merge_rows, stack_rows, take_block, take_rows
-from polytomy.model.preprocessing import preprocess
+from polytomy.inputs.sparse import check_sparse
 
 _COLUMNS = ("class_indices", "weight", "fold_of", "is_scored", "fold_weight")
 
@@ -192,7 +192,9 @@ def join_class(
     choice : ScoredChoice, or None without folds
     preprocessing : fitted transformers to apply, or None
     """
-    X = preprocess(preprocessing, stack_rows([piece.X for piece in pieces]))
+    X = stack_rows([piece.X for piece in pieces])
+    if preprocessing is not None:
+        X = check_sparse(preprocessing.transform(X))
     rows = np.concatenate(
         [piece.rows + first for piece, first in zip(pieces, first_rows, strict=True)]
     )

@@ -19,7 +19,7 @@ from polytomy.errors import (
     SchemeError,
     warn_caller,
 )
-from polytomy.inputs.rows import count_rows, take_block
+from polytomy.inputs.rows import count_rows, take_block, unchangeable
 from polytomy.inputs.sparse import check_sparse
 from polytomy.inputs.training_data import blocks_of_rows
 from polytomy.learners.bank import Bank
@@ -44,7 +44,6 @@ from polytomy.model.out_of_fold import (
     learn_final_calibration,
     remember_samples,
 )
-from polytomy.model.preprocessing import preprocess
 from polytomy.model.scheme_argument import members_of
 from polytomy.model.trees import (
     check_beam,
@@ -177,6 +176,12 @@ class Composition:
 
     # -- answers ---------------------------------------------------------------------------------
 
+    def preprocess(self, X: Any) -> Any:
+        """Return samples as the binaries take them: transformed, if they share transformers."""
+        if self.preprocessing is None:
+            return X
+        return check_sparse(self.preprocessing.transform(unchangeable(X)))
+
     def decisions(self, X: Any, n_jobs: int | None = None) -> Floats:
         """Return P(+1) − P(−1) for each partition; for an ensemble, for each binary.
 
@@ -186,7 +191,7 @@ class Composition:
         -------
         array of shape (n_samples, n_rows), in [−1, 1]
         """
-        answers = self.bank.decisions(preprocess(self.preprocessing, X), n_jobs=n_jobs)
+        answers = self.bank.decisions(self.preprocess(X), n_jobs=n_jobs)
         # The binaries of an ensemble belong to several schemes, so they answer as trained.
         return self.arrangements[0].decisions(answers) if len(self.arrangements) == 1 else answers
 
@@ -204,7 +209,7 @@ class Composition:
         scores = np.empty((n_rows, len(self.classes)))
         n_features = X.shape[1] if isinstance(X, np.ndarray) else 0
         for block in blocks_of_rows(n_rows, len(self.binaries), n_features):
-            samples = preprocess(self.preprocessing, take_block(X, block))
+            samples = self.preprocess(take_block(X, block))
             scores[block] = self._score_block(samples, n_jobs)
         return scores
 
@@ -231,7 +236,7 @@ class Composition:
         X = check_sparse(X)
         found = []
         for block in blocks_of_rows(count_rows(X), len(self.binaries)):
-            samples = preprocess(self.preprocessing, take_block(X, block))
+            samples = self.preprocess(take_block(X, block))
             found.append(self.labels(self._score_block(samples, n_jobs)))
         return found[0] if len(found) == 1 else np.concatenate(found or [self.classes[:0]])
 
@@ -265,7 +270,7 @@ class Composition:
         if len(self.arrangements) == 1 and not callable(self.solver) and self.prior is None:
             found = find_tree_search(self.arrangements[0], self.bank, final)
         if found is not None and (final is None or beam is not None):
-            samples = found[1].prepare(preprocess(self.preprocessing, X))
+            samples = found[1].prepare(self.preprocess(X))
             return search_tree(*found, self.arrangements[0], samples, k, beam)
         if beam is not None:
             raise ArgumentError(
@@ -278,7 +283,7 @@ class Composition:
             X,
             k,
             len(self.binaries),
-            lambda rows: self._score_block(preprocess(self.preprocessing, rows), n_jobs),
+            lambda rows: self._score_block(self.preprocess(rows), n_jobs),
         )
 
     def winners(self, scores: Floats) -> NDArray[np.intp]:

@@ -13,10 +13,11 @@ from polytomy.inputs.arguments import did_you_mean
 from polytomy.learners.problems import Dichotomy, WholePartition
 from polytomy.learners.sides import adopt_sides
 from polytomy.learners.specification import estimator_from
-from polytomy.learners.trained import TrainedBinary, adopt_fitted, is_fitted
+from polytomy.learners.trained import METHODS, Output, TrainedBinary, adopt_fitted, is_fitted
 from polytomy.scheme import BinaryName, Label, Partition, Scheme
 from polytomy.scheme.nodes import normalize_labels
 from polytomy.scheme.partitions import iterate_sides, set_key
+from polytomy.states import State
 
 _MOST_NAMED = 10
 
@@ -217,3 +218,85 @@ def _describe_sides(partition: Partition) -> str:
     return " / ".join(
         " ".join(map(str, side[:5])) + " …" * (len(side) > 5) for side in partition.side_classes
     )
+
+
+# -- states --------------------------------------------------------------------------------------
+
+
+def dichotomies_state(dichotomies: Sequence[Dichotomy]) -> dict[str, Any]:
+    """Return the state of dichotomies: their names and estimators, without their sides."""
+    estimators = {id(each.estimator): each.estimator for each in dichotomies}
+    numbers = {key: number for number, key in enumerate(estimators)}
+    return {
+        "names": [each.binary.text for each in dichotomies],
+        "specifications": _positions([each.binary.is_specification for each in dichotomies]),
+        "models": {k: each.model for k, each in enumerate(dichotomies) if each.model is not None},
+        "estimators": list(estimators.values()),
+        "estimator_of": np.array([numbers[id(each.estimator)] for each in dichotomies], np.int64),
+        "given": _positions([each.trained is not None for each in dichotomies]),
+    }
+
+
+def _positions(mask: Sequence[bool]) -> NDArray[np.int64]:
+    return np.flatnonzero(np.array(mask, dtype=bool))
+
+
+def read_dichotomies(
+    state: State, binaries: Sequence[TrainedBinary], sides: Sequence[Sequence[int]]
+) -> list[Dichotomy]:
+    """Return the dichotomies of a state.
+
+    Parameters
+    ----------
+    state : State with the values of `dichotomies_state`
+    binaries : the trained binaries
+    sides : class indices of the −1 and the +1 side of each binary, one after the other
+    """
+    n_binaries, names = len(binaries), state.texts("names")
+    if len(names) != n_binaries:
+        raise state.fault("names", f"a name for each of {n_binaries} binaries")
+    specifications = set(state.indices("specifications", n_binaries).tolist())
+    given = set(state.indices("given", n_binaries).tolist())
+    estimators = state.items("estimators")
+    estimator_of = state.indices("estimator_of", len(estimators), n_binaries).tolist()
+    models, wholes = state.value("models"), _find_wholes(state, binaries, sides)
+    if not isinstance(models, dict) or not all(isinstance(name, str) for name in models.values()):
+        raise state.fault("models", "a dict of names")
+    for each in estimators:
+        if not any(hasattr(each, method) for method in ("fit", *METHODS.values())):
+            raise state.fault("estimators", "a list of estimators")
+    return [
+        Dichotomy(
+            binary.name,
+            sides[2 * k],
+            sides[2 * k + 1],
+            BinaryName(names[k], k in specifications),
+            estimators[estimator_of[k]],
+            binary if k in given else None,
+            models.get(k),
+            *wholes.get(k, (None, 0)),
+        )
+        for k, binary in enumerate(binaries)
+    ]
+
+
+def _find_wholes(
+    state: State, binaries: Sequence[TrainedBinary], sides: Sequence[Sequence[int]]
+) -> dict[int, tuple[WholePartition, int]]:
+    """Return, for the binaries that are one of several sides, their partition and their side.
+
+    The sides of a partition have a common model. Each is the +1 side of its binary.
+    """
+    groups: dict[int, dict[int, int]] = {}
+    for k, binary in enumerate(binaries):
+        if binary.output is Output.SIDE:
+            groups.setdefault(id(binary.estimator), {})[binary.positive_index] = k
+    found: dict[int, tuple[WholePartition, int]] = {}
+    for places in groups.values():
+        model = binaries[next(iter(places.values()))].estimator
+        if len(places) != model.n_sides:
+            raise state.fault("binaries", f"a binary for each of the {model.n_sides} sides")
+        own = tuple([sides[2 * places[side] + 1] for side in range(model.n_sides)])
+        whole = WholePartition(model.name, own)
+        found |= {k: (whole, side) for side, k in places.items()}
+    return found

@@ -37,7 +37,6 @@ from polytomy.inputs.sparse import check_sparse
 from polytomy.inputs.training_data import blocks_of_rows
 from polytomy.model.arrangement import Arrangement, ClassTranslation, first_rows, solve_by
 from polytomy.model.composition import Composition
-from polytomy.model.preprocessing import preprocess
 from polytomy.scheme import CodingMatrix, Scheme
 from polytomy.scheme.structure import NO_CHILD
 from polytomy.solvers.nested import join_trees
@@ -250,7 +249,7 @@ def explain_samples(composition: Composition, X: Any, n_jobs: int | None = None)
     groups = list(_group_columns(composition))
     found: list[Explanation] = []
     for block in blocks_of_rows(count_rows(X), 4 * len(composition.binaries)):
-        samples = preprocess(composition.preprocessing, take_block(X, block))
+        samples = composition.preprocess(take_block(X, block))
         answers = composition.bank.decisions(samples, n_jobs=n_jobs)
         found += _explain_block(composition, answers, groups, block.start)
     return Explanations(found)

@@ -32,7 +32,7 @@ from polytomy.model.out_of_fold import (
     find_fold_rule,
     plan_folds,
 )
-from polytomy.model.preprocessing import share_preprocessing
+from polytomy.model.preprocessing import SharedPreprocessing, share_preprocessing
 
 LEARNERS: tuple[Callable[[Workload], list[Trained | None]], ...] = (
     train_svms,
@@ -121,7 +121,9 @@ def fit_binaries(
         seeds = partition_seeds(options.random_state, len(dichotomies))
     rule = find_fold_rule(dichotomies, n_classes, options)
     folds = plan_folds(rule, X, class_indices, n_classes, len(dichotomies), options)
-    shared = share_preprocessing(dichotomies, X, options)
+    shared = SharedPreprocessing(dichotomies, X, options)
+    if options.shares_preprocessing:
+        shared = share_preprocessing(dichotomies, X, options)
     X, options = shared.X, shared.options
     estimators = fix_gamma([each.estimator for each in shared.dichotomies], X)
     dichotomies = [

@@ -66,8 +66,8 @@ def share_preprocessing(
     """Fit the steps before the last of the dichotomies' pipelines once, on all rows, without y.
 
     All pipelines must have the same steps before the last. Estimators that are not pipelines are
-    trained on the same output. Rows of weight zero do not count. Nothing is shared if the options
-    do not ask for it, or if there is no pipeline.
+    trained on the same output. Rows of weight zero do not count. Nothing is shared if there is no
+    pipeline.
 
     Parameters
     ----------
@@ -89,13 +89,11 @@ def share_preprocessing(
     >>> from polytomy.scheme import BinaryName
     >>> machine = make_pipeline(MaxAbsScaler(), SVC())
     >>> dichotomies = [Dichotomy("a-b", (0,), (1,), BinaryName("a-b"), machine)]
-    >>> shared = share_preprocessing(
-    ...     dichotomies, np.array([[1.0], [4.0]]), TrainingOptions(shares_preprocessing=True)
-    ... )
+    >>> shared = share_preprocessing(dichotomies, np.array([[1.0], [4.0]]), TrainingOptions())
     >>> shared.dichotomies[0].estimator, shared.X.ravel().tolist()
     (SVC(), [0.25, 1.0])
     """
-    lead = find_lead(dichotomies) if options.shares_preprocessing else None
+    lead = find_lead(dichotomies)
     if lead is None:
         return SharedPreprocessing(dichotomies, X, options)
     started = perf_counter()
@@ -113,11 +111,6 @@ def share_preprocessing(
         pipeline,
         perf_counter() - started,
     )
-
-
-def preprocess(pipeline: Any, X: Any) -> Any:
-    """Return samples transformed for the binaries; X unchanged without a pipeline."""
-    return X if pipeline is None else check_sparse(pipeline.transform(unchangeable(X)))
 
 
 # -- which steps are shared --------------------------------------------------------------------

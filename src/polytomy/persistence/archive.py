@@ -24,23 +24,6 @@ from numpy.typing import NDArray
 from polytomy.errors import ModelFileError
 from polytomy.files import open_atomically, read_array, write_array
 
-__all__ = [
-    "DESCRIPTION",
-    "FORMAT_VERSION",
-    "LARGEST_TEXT_BYTES",
-    "SKOPS_OBJECTS",
-    "ZIP_ERRORS",
-    "Archive",
-    "array_bytes",
-    "find_size_problem",
-    "open_archive",
-    "open_model_file",
-    "read_member",
-    "read_text_content",
-    "size_of",
-    "write_archive",
-]
-
 FORMAT = "polytomy model"
 #: Increased when older versions of polytomy cannot read the file any more.
 FORMAT_VERSION = 1

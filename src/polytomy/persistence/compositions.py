@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from math import inf
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.errors import ModelFileError
 from polytomy.inputs.arguments import PRECISIONS
-from polytomy.language import Source, parse_text
-from polytomy.language.syntax_tree import Branch, Designed, Leaf
 from polytomy.learners.bank import Bank
-from polytomy.learners.problems import Dichotomy, WholePartition
-from polytomy.learners.trained import METHODS, Output, TrainedBinary
+from polytomy.learners.problems import Dichotomy
 from polytomy.model.arrangement import Arrangement, ClassTranslation
 from polytomy.model.composition import Composition
+from polytomy.model.dichotomies import dichotomies_state, read_dichotomies
 from polytomy.model.scheme_argument import members_of
 from polytomy.persistence.fitted import arrange_in_order
-from polytomy.scheme import BinaryName, Scheme, SchemeEnsemble
+from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.scheme.partitions import compact_classes
-from polytomy.scheme.reading import resolve_tree
+from polytomy.scheme.reading import parse_bounded
 from polytomy.scheme.short_forms import find_short_form
 from polytomy.states import State, register_kind
-
-__all__ = ["allows_probabilities"]
 
 #: The only design that a saved scheme may have, and from how many classes it does.
 SAVED_DESIGN, MOST_CLASSES_WRITTEN_OUT = "one-vs-rest", 1000
 # Sides with more class indices are not written if they follow from the scheme.
 MOST_ENTRIES = 2**20
-# Parts of a control text that are not read as partitions or braces.
-_QUOTES_AND_COMMENTS = re.compile(r'"(?:[^"\\\n\r]|\\[^\n\r])*"|#[^\n]*')
 # ``out_of_fold_proba_`` has a row for each training row. It may have this many times the values
 # in the file, or this many values if that is more.
 _LARGEST_RATIO = 256
@@ -55,8 +46,6 @@ def allows_probabilities(composition: Composition) -> bool:
 
 def _composition_state(composition: Composition) -> dict[str, Any]:
     trained, schemes = composition.dichotomies, members_of(composition.scheme)
-    estimators = {id(each.estimator): each.estimator for each in trained}
-    numbers = {key: number for number, key in enumerate(estimators)}
     return {
         "classes": composition.classes,
         "schemes": [_print_scheme(scheme) for scheme in schemes],
@@ -67,12 +56,7 @@ def _composition_state(composition: Composition) -> dict[str, Any]:
         "dtype": str(composition.bank.dtype),
         "tie_order": None if composition.tie_order is None else list(composition.tie_order),
         "binaries": list(composition.binaries),
-        "names": [each.binary.text for each in trained],
-        "specifications": _positions([each.binary.is_specification for each in trained]),
-        "models": {k: each.model for k, each in enumerate(trained) if each.model is not None},
-        "estimators": list(estimators.values()),
-        "estimator_of": np.array([numbers[id(each.estimator)] for each in trained], dtype=np.int64),
-        "given": _positions([each.trained is not None for each in trained]),
+        **dichotomies_state(trained),
         **({} if _follow_from_scheme(composition) else _sides_state(trained)),
         "final": composition.final,
         "out_of_fold": composition.out_of_fold,
@@ -81,10 +65,6 @@ def _composition_state(composition: Composition) -> dict[str, Any]:
         "prior": composition.prior,
         "costs": composition.costs,
     }
-
-
-def _positions(mask: Sequence[bool]) -> NDArray[np.int64]:
-    return np.flatnonzero(np.array(mask, dtype=bool))
 
 
 def _print_scheme(scheme: Scheme) -> str:
@@ -123,17 +103,24 @@ def _read_composition(state: State) -> Composition:
     texts = state.texts("schemes")
     if not texts or len(texts) != len(columns):
         raise state.fault("columns", f"an array for each of {len(texts)} schemes")
-    schemes = [_read_scheme(text, len(own)) for text, own in zip(texts, columns, strict=True)]
+    schemes = [
+        parse_bounded(text, len(own), SAVED_DESIGN)
+        for text, own in zip(texts, columns, strict=True)
+    ]
     scheme = SchemeEnsemble(schemes) if state.boolean("is_ensemble") else schemes[0]
     arrangements = [
         _read_arrangement(state, k, member, own, classes)
         for k, (member, own) in enumerate(zip(members_of(scheme), columns, strict=True))
     ]
+    if "sides" in state:
+        sides = _read_sides(state, len(binaries), len(classes))
+    else:
+        sides = _find_sides(state, arrangements[0], len(binaries))
     tie_order = state.items("tie_order") if "tie_order" in state else None
     composition = Composition(
         classes,
         scheme,
-        tuple(_read_dichotomies(state, binaries, arrangements[0], len(classes))),
+        tuple(read_dichotomies(state, binaries, sides)),
         tuple(arrangements),
         Bank(binaries, state.text("dtype", PRECISIONS)),
         state.text("solver"),
@@ -175,45 +162,6 @@ def _read_arrangement(
     return arrange_in_order(scheme, classes)._replace(columns=columns, signs=signs)
 
 
-def _read_dichotomies(
-    state: State, binaries: Sequence[TrainedBinary], first: Arrangement, n_classes: int
-) -> list[Dichotomy]:
-    n_binaries, names = len(binaries), state.texts("names")
-    if len(names) != n_binaries:
-        raise state.fault("names", f"a name for each of {n_binaries} binaries")
-    if "sides" in state:
-        sides = _read_sides(state, n_binaries, n_classes)
-    else:
-        sides = _find_sides(state, first, n_binaries)
-    specifications = set(state.indices("specifications", n_binaries).tolist())
-    given = set(state.indices("given", n_binaries).tolist())
-    estimators = state.items("estimators")
-    estimator_of = state.indices("estimator_of", len(estimators), n_binaries).tolist()
-    models, wholes = state.value("models"), _find_wholes(state, binaries, sides)
-    if not isinstance(models, dict) or not all(isinstance(name, str) for name in models.values()):
-        raise state.fault("models", "a dict of names")
-    for each in estimators:
-        if not any(hasattr(each, method) for method in ("fit", *METHODS.values())):
-            raise state.fault("estimators", "a list of estimators")
-    dichotomies = []
-    for k, (name, binary) in enumerate(zip(names, binaries, strict=True)):
-        whole, side = wholes.get(k, (None, 0))
-        dichotomies.append(
-            Dichotomy(
-                binary.name,
-                sides[2 * k],
-                sides[2 * k + 1],
-                BinaryName(name, k in specifications),
-                estimators[estimator_of[k]],
-                binary if k in given else None,
-                models.get(k),
-                whole,
-                side,
-            )
-        )
-    return dichotomies
-
-
 def _read_sides(state: State, n_binaries: int, n_classes: int) -> list[Sequence[int]]:
     """Return the −1 and the +1 side of each binary, one after the other."""
     classes = state.indices("sides", n_classes)
@@ -234,28 +182,6 @@ def _find_sides(state: State, arrangement: Arrangement, n_binaries: int) -> list
         for partition in scheme.partitions
         for side in partition.side_arrays
     ]
-
-
-def _find_wholes(
-    state: State, binaries: Sequence[TrainedBinary], sides: Sequence[Sequence[int]]
-) -> dict[int, tuple[WholePartition, int]]:
-    """Return, for the binaries that are one of several sides, their partition and their side.
-
-    The sides of a partition have a common model. Each is the +1 side of its binary.
-    """
-    groups: dict[int, dict[int, int]] = {}
-    for k, binary in enumerate(binaries):
-        if binary.output is Output.SIDE:
-            groups.setdefault(id(binary.estimator), {})[binary.positive_index] = k
-    found: dict[int, tuple[WholePartition, int]] = {}
-    for places in groups.values():
-        model = binaries[next(iter(places.values()))].estimator
-        if len(places) != model.n_sides:
-            raise state.fault("binaries", f"a binary for each of the {model.n_sides} sides")
-        own = tuple([sides[2 * places[side] + 1] for side in range(model.n_sides)])
-        whole = WholePartition(model.name, own)
-        found |= {k: (whole, side) for side, k in places.items()}
-    return found
 
 
 def _check_parts(composition: Composition, state: State) -> None:
@@ -292,34 +218,6 @@ def _check_parts(composition: Composition, state: State) -> None:
     for name, arrays in lengths.items():
         if any(len(array) != n_classes for array in arrays):
             raise state.fault(name, f"for {n_classes} classes")
-
-
-def _read_scheme(text: str, n_partitions: int) -> Scheme:
-    # A few packed bytes can hold a text that takes minutes to parse.
-    bare = _QUOTES_AND_COMMENTS.sub("", text)
-    if max(bare.count(";"), bare.count("{")) > n_partitions:
-        raise ModelFileError(f"the scheme has more partitions than the {n_partitions} of the model")
-    source = Source(text, "scheme")
-    tree = parse_text(source)
-    # A design of a few words can stand for millions of partitions.
-    if _count_designed(tree) > n_partitions:
-        raise ModelFileError(
-            "the scheme contains a design that is not one-vs-rest, or has more partitions than "
-            f"the {n_partitions} of the model"
-        )
-    return resolve_tree(tree, source)[0]
-
-
-def _count_designed(tree: Branch) -> float:
-    """Return the number of partitions that designs stand for; infinity unless one-vs-rest."""
-    waiting, count = [tree], 0.0
-    while waiting:
-        branch = waiting.pop()
-        if isinstance(branch, Designed):
-            count += len(branch.branches) if branch.design == SAVED_DESIGN else inf
-        if not isinstance(branch, Leaf):
-            waiting.extend(branch.branches)
-    return count
 
 
 register_kind("composition", Composition, _composition_state, _read_composition)

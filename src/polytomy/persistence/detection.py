@@ -19,8 +19,6 @@ from polytomy.persistence.libsvm_models import check_kernel_rows, classifier_fro
 from polytomy.persistence.libsvm_text import read_model
 from polytomy.persistence.saving import load_archive
 
-__all__ = ["FileKind", "OpenedModel", "find_kind", "load", "open_model", "read_info"]
-
 _ZIP, _LIBSVM = b"PK", b"svm_type"
 
 

@@ -20,8 +20,6 @@ from polytomy.model.composition import Composition
 from polytomy.model.dichotomies import bind_classes
 from polytomy.scheme import Scheme
 
-__all__ = ["arrange_in_order", "compose_classifier", "fitted_classifier"]
-
 
 def compose_classifier(
     scheme: Scheme,

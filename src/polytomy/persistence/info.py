@@ -25,8 +25,6 @@ from polytomy.persistence.archive import Archive, open_archive
 from polytomy.persistence.packing import Unpacker, pack_labels
 from polytomy.states import State, find_kind_of
 
-__all__ = ["ModelInfo", "describe_model", "info_of_loaded", "read_saved_info"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelInfo:

@@ -23,20 +23,6 @@ from polytomy.scheme import CodingMatrix, Scheme
 from polytomy.scheme.nodes import DEFAULT_BASE, number_binaries, own_base
 from polytomy.scheme.short_forms import SHORT_FORMS
 
-__all__ = [
-    "BORDERS_SUFFIX",
-    "GRADIENTS_SUFFIX",
-    "HEAD_BYTES",
-    "border_binary",
-    "check_units",
-    "compose_models",
-    "find_normalisation",
-    "is_all_in_one",
-    "load_all_in_one",
-    "read_borders",
-    "read_rows",
-]
-
 BORDERS_SUFFIX, GRADIENTS_SUFFIX = ".brd", ".bgd"
 _CALIBRATION_SUFFIX = ".clb"
 _HEADER_BYTES, _NUMBER_BYTES = 4, 4

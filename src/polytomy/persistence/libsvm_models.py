@@ -28,17 +28,6 @@ from polytomy.model.composition import Composition
 from polytomy.persistence.fitted import compose_classifier
 from polytomy.persistence.libsvm_text import LibsvmModel, print_libsvm, read_model
 
-__all__ = [
-    "VOTES",
-    "binary_of_pair",
-    "check_kernel_rows",
-    "classifier_from_libsvm",
-    "pool_of",
-    "print_range",
-    "read_libsvm",
-    "write_libsvm",
-]
-
 # Vectors with at least this fraction of nonzero values are stored dense.
 _DENSE_SHARE = 0.25
 #: The solver of models without probabilities: LIBSVM counts the votes of the machines.
@@ -172,14 +161,7 @@ def _unfitted_machine(model: LibsvmModel) -> Any:
     kind = SVC if model.svm_type == "c_svc" else NuSVC
     if model.is_precomputed:
         return kind(kernel="precomputed")
-    kernel, estimator = model.kernel, kind(kernel=model.kernel.kind)
-    if kernel.kind != "linear":
-        estimator.gamma = kernel.gamma
-    if kernel.kind == "poly":
-        estimator.degree = kernel.degree
-    if kernel.kind in ("poly", "sigmoid"):
-        estimator.coef0 = kernel.coef0
-    return estimator
+    return kind(kernel=model.kernel.kind, **model.kernel.parameters)
 
 
 # -- Scalers as range files of LIBSVM's svm-scale --

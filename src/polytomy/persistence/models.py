@@ -26,8 +26,6 @@ from polytomy.regression.regressor import (
 )
 from polytomy.states import State, is_plain, register_kind
 
-__all__ = ["check_fitted"]
-
 # Parameters that are saved even if they are objects.
 _OBJECTS = ("estimator", "calibration", "final_calibration", "models")
 # More jobs than any machine has cores; joblib would start as many threads as a file says.

@@ -33,8 +33,6 @@ from scipy.sparse import csr_matrix, issparse
 from polytomy.errors import ArgumentError, ModelFileError, PolytomyError
 from polytomy.states import State, find_kind, find_kind_of
 
-__all__ = ["Packer", "Unpacker", "pack_labels"]
-
 _FLOATS = ("float64", "float32", "float16")
 _INTEGERS = tuple(f"{sign}int{bits}" for sign in ("u", "") for bits in (8, 16, 32, 64))
 #: Values that are the same in JSON. A kind checks the range of its numbers itself.

@@ -55,8 +55,6 @@ from polytomy.persistence.skops_objects import dump_skops_objects, load_skops_ob
 from polytomy.regression import PolytomyRegressor
 from polytomy.states import is_plain
 
-__all__ = ["load_archive", "save"]
-
 
 def save(
     classifier: Any,

@@ -30,8 +30,6 @@ from polytomy.errors import Argument, ArgumentError, ModelFileError, PolytomyWar
 from polytomy.files import read_array_header
 from polytomy.persistence.archive import ZIP_ERRORS, find_size_problem, read_member
 
-__all__ = ["check_skops_objects", "dump_skops_objects", "load_skops_objects"]
-
 
 def dump_skops_objects(objects: Sequence[Any]) -> bytes:
     """Return objects serialised by skops; warn about types that must be trusted to load them."""

@@ -17,10 +17,10 @@ from polytomy.metrics.hierarchical import (
     hierarchical_score,
     node_scores,
 )
-from polytomy.metrics.judged_samples import JudgedSamples
 from polytomy.metrics.metric import (
     METRICS,
     Additive,
+    JudgedSamples,
     Metric,
     mean_over_samples,
     register,

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.numbers import check_levels, check_targets, check_weights
-from polytomy.metrics.judged_samples import as_floats
+from polytomy.metrics.metric import as_floats
 
 Floats = NDArray[np.float64]
 

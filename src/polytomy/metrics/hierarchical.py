@@ -9,11 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.metrics.judged_samples import (
-    JudgedSamples,
-    check_judged_samples,
-    check_predicted_labels,
-)
+from polytomy.metrics.metric import JudgedSamples, check_judged_samples, check_predicted_labels
 
 Floats = NDArray[np.float64]
 

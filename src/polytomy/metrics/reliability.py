@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.metrics.judged_samples import JudgedSamples, check_judged_samples
-from polytomy.metrics.metric import Additive
+from polytomy.metrics.metric import Additive, JudgedSamples, check_judged_samples
 
 _ERROR_BINS = 15
 

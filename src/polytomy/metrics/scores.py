@@ -12,12 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.label_order import has_natural_order, match_class_order, order_labels
 from polytomy.metrics.hierarchical import score_hierarchy
-from polytomy.metrics.judged_samples import (
+from polytomy.metrics.metric import (
     JudgedSamples,
+    Metric,
     check_judged_samples,
     check_predicted_labels,
+    mean_over_samples,
+    register,
+    root_mean_over_samples,
 )
-from polytomy.metrics.metric import Metric, mean_over_samples, register, root_mean_over_samples
 from polytomy.metrics.reliability import CLASSWISE_ERROR
 
 Floats = NDArray[np.float64]

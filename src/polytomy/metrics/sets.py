@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.numbers import check_weights
-from polytomy.metrics.judged_samples import check_labels, check_predicted_labels, find_columns
+from polytomy.metrics.metric import check_labels, check_predicted_labels, find_columns
 
 Floats = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from sklearn.metrics import ConfusionMatrixDisplay as SklearnConfusionMatrixDisp
 from polytomy.distances import ClassDistances
 from polytomy.errors import Argument, ArgumentError, ControlWarning
 from polytomy.inputs.arguments import Parameter, did_you_mean
-from polytomy.metrics.judged_samples import check_predicted_labels
+from polytomy.metrics.metric import check_predicted_labels
 from polytomy.model.dichotomies import bind_classes
 from polytomy.model.scheme_argument import members_of, scheme_from
 from polytomy.plots import canvas

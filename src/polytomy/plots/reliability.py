@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import Parameter
-from polytomy.metrics.judged_samples import JudgedSamples, check_judged_samples
+from polytomy.metrics.metric import JudgedSamples, check_judged_samples
 from polytomy.plots import canvas
 from polytomy.plots.fitted import ask_probabilities, name_estimator
 from polytomy.plots.layout import STRATEGY, ReliabilityBins, make_bins

@@ -13,7 +13,7 @@ from polytomy.distances import ClassDistances
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import Parameter
 from polytomy.metrics import node_scores
-from polytomy.metrics.judged_samples import check_judged_samples
+from polytomy.metrics.metric import check_judged_samples
 from polytomy.plots import canvas
 from polytomy.plots.fitted import ask_probabilities, find_class_indices, find_fitted, scheme_of
 from polytomy.plots.layout import COLUMN, TreeLayout, distances_at_nodes, place_nodes

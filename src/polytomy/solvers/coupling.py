@@ -17,10 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.routines.dispatch import routine
 from polytomy.scheme import CodingMatrix
-from polytomy.solvers.decisions import check_decisions
 from polytomy.solvers.divergence import solve_divergence
 from polytomy.solvers.least_squares import solve_least_squares
-from polytomy.solvers.method import ONE_VS_ONE, Method
+from polytomy.solvers.method import ONE_VS_ONE, Method, check_decisions
 
 FloatArray = NDArray[np.float64]
 

@@ -21,8 +21,7 @@ from polytomy.inputs.arguments import did_you_mean
 from polytomy.onnx_graph import Graph, Value
 from polytomy.scheme import CodingMatrix, Scheme
 from polytomy.scheme.structure import TreeShape, row_blocks
-from polytomy.solvers.decisions import check_decisions, scale_weights
-from polytomy.solvers.method import TREE, Method
+from polytomy.solvers.method import TREE, Method, check_decisions, scale_weights
 from polytomy.solvers.nested import join_trees, row_counts
 
 FloatArray = NDArray[np.float64]

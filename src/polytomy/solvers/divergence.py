@@ -9,9 +9,8 @@ from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 from polytomy.scheme import CodingMatrix, Scheme, SchemeEnsemble
 from polytomy.scheme.structure import row_blocks
-from polytomy.solvers.decisions import check_decisions, scale_weights
 from polytomy.solvers.least_squares import solve_least_squares
-from polytomy.solvers.method import Method
+from polytomy.solvers.method import Method, check_decisions, scale_weights
 
 FloatArray = NDArray[np.float64]
 

@@ -22,7 +22,6 @@ from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 from polytomy.scheme import CodingMatrix
 from polytomy.scheme.structure import pair_of_each_row
-from polytomy.solvers.decisions import check_decisions
 from polytomy.solvers.method import (
     ADJACENT,
     ANY_CODE,
@@ -31,6 +30,7 @@ from polytomy.solvers.method import (
     TREE,
     Method,
     Structure,
+    check_decisions,
 )
 from polytomy.solvers.nested import NoGraphError, export_tree, multiply_down_tree
 

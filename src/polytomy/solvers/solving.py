@@ -12,7 +12,6 @@ from polytomy.inputs.arguments import did_you_mean
 from polytomy.onnx_graph import Graph, Value
 from polytomy.scheme import CodingMatrix, Scheme
 from polytomy.solvers.coupling import HASTIE_TIBSHIRANI, LIBSVM, PRICE, WU_LIN_WENG_1
-from polytomy.solvers.decisions import check_decisions, scale_weights
 from polytomy.solvers.decoding import (
     GREEDY,
     HAMMING,
@@ -23,7 +22,7 @@ from polytomy.solvers.decoding import (
 )
 from polytomy.solvers.divergence import DIVERGENCE
 from polytomy.solvers.least_squares import LEAST_SQUARES
-from polytomy.solvers.method import Method
+from polytomy.solvers.method import Method, check_decisions, scale_weights
 from polytomy.solvers.nested import (
     check_flat_size,
     export_nested,

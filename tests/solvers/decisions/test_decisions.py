@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from polytomy.errors import ArgumentError
-from polytomy.solvers.decisions import check_decisions
+from polytomy.solvers.method import check_decisions
 
 legal = st.one_of(st.floats(-1, 1), st.just(np.nan))
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from polytomy.errors import ArgumentError
-from polytomy.solvers.decisions import scale_weights
+from polytomy.solvers.method import scale_weights
 
 
 @given(hnp.arrays(np.float64, 5, elements=st.floats(0.01, 1e6)))

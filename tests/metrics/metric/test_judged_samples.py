@@ -2,11 +2,7 @@ import numpy as np
 import pytest
 
 from polytomy.errors import ArgumentError
-from polytomy.metrics.judged_samples import (
-    check_judged_samples,
-    check_labels,
-    check_predicted_labels,
-)
+from polytomy.metrics.metric import check_judged_samples, check_labels, check_predicted_labels
 
 PROBA = [[0.5, 0.5], [0.75, 0.25]]
 

@@ -21,8 +21,9 @@ from sklearn.svm import SVC, NuSVC
 
 from polytomy.errors import ArgumentError, PythonOnly
 from polytomy.inputs.arguments import did_you_mean
+from polytomy.learners.svm.kernels import KERNELS
 
-_KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+_KERNELS = (*sorted(KERNELS, key=lambda name: KERNELS[name].libsvm_number), "precomputed")
 _MACHINES = ("C-SVC", "nu-SVC", "one-class SVM", "epsilon-SVR", "nu-SVR")
 _OPTIONS = "-s -t -d -g -r -c -n -m -e -h -b -w1 -w-1 -q"
 # The labels of the two sides of a binary.

@@ -161,14 +161,7 @@ def _unfitted_machine(model: LibsvmModel) -> Any:
     kind = SVC if model.svm_type == "c_svc" else NuSVC
     if model.is_precomputed:
         return kind(kernel="precomputed")
-    kernel, estimator = model.kernel, kind(kernel=model.kernel.kind)
-    if kernel.kind != "linear":
-        estimator.gamma = kernel.gamma
-    if kernel.kind == "poly":
-        estimator.degree = kernel.degree
-    if kernel.kind in ("poly", "sigmoid"):
-        estimator.coef0 = kernel.coef0
-    return estimator
+    return kind(kernel=model.kernel.kind, **model.kernel.parameters)
 
 
 # -- Scalers as range files of LIBSVM's svm-scale --

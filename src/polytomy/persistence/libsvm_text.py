@@ -20,11 +20,11 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
 from polytomy.errors import ArgumentError, ModelFileError
-from polytomy.learners.svm.kernels import LARGEST_DEGREE, KernelFunction
+from polytomy.learners.svm.kernels import KERNELS, LARGEST_DEGREE, KernelFunction
 from polytomy.persistence.archive import open_model_file, read_text_content
 
 #: LIBSVM's names of kernels, and scikit-learn's.
-_KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid"}
+_KERNELS = {kernel.libsvm_name: name for name, kernel in KERNELS.items()}
 _PRECOMPUTED = "precomputed"
 _TYPES = ("c_svc", "nu_svc")
 _OTHER_TYPES = ("one_class", "epsilon_svr", "nu_svr")
@@ -135,14 +135,8 @@ def parse_libsvm(content: bytes, source: str) -> LibsvmModel:
 def print_libsvm(model: LibsvmModel) -> str:
     """Return the text of a model file; all numbers read back exactly."""
     kernel = model.kernel
-    kinds = {ours: name for name, ours in _KERNELS.items()}
-    lines = [f"svm_type {model.svm_type}", f"kernel_type {kinds[kernel.kind]}"]
-    if kernel.kind == "poly":
-        lines.append(f"degree {kernel.degree}")
-    if kernel.kind != "linear":
-        lines.append(f"gamma {kernel.gamma!r}")
-    if kernel.kind in ("poly", "sigmoid"):
-        lines.append(f"coef0 {kernel.coef0!r}")
+    lines = [f"svm_type {model.svm_type}", f"kernel_type {kernel.about.libsvm_name}"]
+    lines += [f"{name} {value!r}" for name, value in kernel.parameters.items()]
     lines += [
         f"nr_class {len(model.labels)}",
         f"total_sv {sum(model.n_vectors)}",
@@ -237,13 +231,14 @@ def _kernel(reader: _Header) -> tuple[KernelFunction, bool]:
     if name not in _KERNELS:
         raise reader.fault("kernel_type", "is not a kernel of LIBSVM")
     kind = _KERNELS[name]
-    gamma = 0.0 if kind == "linear" else reader.number("gamma")
-    degree = reader.integer("degree") if kind == "poly" else 0
+    used = KERNELS[kind].parameters
+    gamma = reader.number("gamma") if "gamma" in used else 0.0
+    degree = reader.integer("degree") if "degree" in used else 0
     if degree < 0:
         raise reader.fault("degree", "is negative")
     if degree > LARGEST_DEGREE:
         raise reader.fault("degree", f"is {degree}; polytomy reads degrees up to {LARGEST_DEGREE}")
-    coef0 = reader.number("coef0") if kind in ("poly", "sigmoid") else 0.0
+    coef0 = reader.number("coef0") if "coef0" in used else 0.0
     try:
         return KernelFunction(kind, gamma, degree, coef0), False
     except ArgumentError as error:

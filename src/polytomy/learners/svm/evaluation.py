@@ -86,7 +86,7 @@ class DenseEvaluator:
         self._vectors = np.ascontiguousarray(vectors, dtype=np.float64)
         self._centre = np.zeros(vectors.shape[1], dtype)
         self._squares = np.empty(0, dtype)
-        if function.kind != "rbf" or not len(rows):
+        if not function.is_of_distances or not len(rows):
             return
         centre = self._vectors.mean(axis=0).astype(dtype)
         squares = _squared_distances(self._vectors, rows, centre)
@@ -279,7 +279,7 @@ class KernelGroup:
 def is_exact(members: Sequence[KernelMember]) -> bool:
     """Return whether a group of these members is as accurate as the members on their own."""
     function = members[0].kernel
-    if function.kind != "rbf" or not is_sparse(members[0].vectors):
+    if not function.is_of_distances or not is_sparse(members[0].vectors):
         return True
     matrices = {id(member.vectors): member.vectors for member in members}.values()
     longest = max(squared_lengths(matrix).max(initial=0.0) for matrix in matrices)

@@ -23,7 +23,7 @@ from sklearn.svm import SVC
 from polytomy.inputs.rows import take_rows
 from polytomy.learners.options import TrainingOptions
 from polytomy.learners.problems import BinaryProblem
-from polytomy.learners.svm.kernels import KernelFunction, squared_lengths
+from polytomy.learners.svm.kernels import KernelFunction, squared_lengths, uses_gamma
 from polytomy.learners.svm.matrix import (
     CACHE_BYTES,
     TooLargeError,
@@ -168,7 +168,7 @@ class KernelGrid:
     def _kernel_of(self, svc: SVC, rows: NDArray[np.intp]) -> KernelFunction:
         """Return the kernel of an SVC fitted on some rows."""
         numbers = self._numbers
-        if svc.kernel != "linear" and svc.gamma == "scale":
+        if uses_gamma(svc) and svc.gamma == "scale":
             # In the order of the data; otherwise its sums would be rounded differently.
             numbers = take_rows(numbers, self._place[rows])
         kernel = kernel_of(svc, numbers)
@@ -230,7 +230,7 @@ class KernelGrid:
             matrix.rows(),
             KERNEL_VALUES,
             # An indefinite kernel has several solutions; the starting point decides which is found.
-            FROM_ZERO if svc.kernel == "sigmoid" else FROM_PREVIOUS_RUN,
+            FROM_PREVIOUS_RUN if kernel.about.is_definite else FROM_ZERO,
             self._cache(problem.n_samples),
         )
         trained = perf_counter()

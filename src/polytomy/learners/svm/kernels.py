@@ -1,10 +1,14 @@
-"""Kernel functions of support vector machines, and matrices of their values."""
+"""Kernels of support vector machines: what each kind tells about itself, and their values.
+
+A kind of kernel has a line in `KERNELS`. Its formulas are under the same name in
+:mod:`polytomy.routines.reference.kernels` and its compiled twin.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +19,7 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
+from polytomy.routines.reference.kernels import KERNELS as FORMULAS
 from polytomy.routines.reference.kernels import KINDS
 
 LARGEST_DEGREE = 1000
@@ -31,14 +36,6 @@ kernel values are zero, whatever the error.
 # The same for ONNX graphs, which cannot compute differences: errors are up to about 1e-12.
 _LARGEST_ONNX_EXPONENT = 1e4
 
-#: The parameters used by each kind.
-_PARAMETERS: dict[str, tuple[str, ...]] = {
-    "linear": (),
-    "rbf": ("gamma",),
-    "poly": ("gamma", "degree", "coef0"),
-    "sigmoid": ("gamma", "coef0"),
-}
-
 # Size of the blocks in which sparse rows are converted to dense, to compute differences.
 _DENSE_BYTES = 2**24
 
@@ -47,12 +44,11 @@ _DENSE_BYTES = 2**24
 class KernelFunction:
     """A kernel function; two are equal if they have the same kind and parameters.
 
-    The kinds are linear x·y, rbf exp(−γ|x−y|²), poly (γ x·y + coef0)^degree and sigmoid
-    tanh(γ x·y + coef0). Parameters that the kind does not use are set to zero.
+    Parameters that the kind does not use are set to zero.
 
     Parameters
     ----------
-    kind : "linear", "rbf", "poly" or "sigmoid"
+    kind : str, a name in `KERNELS`
     gamma, coef0 : float
     degree : int, from 0 to LARGEST_DEGREE
 
@@ -71,13 +67,13 @@ class KernelFunction:
     coef0: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.kind not in _PARAMETERS:
-            names = ", ".join(f'"{kind}"' for kind in _PARAMETERS)
+        if self.kind not in KERNELS:
+            names = ", ".join(f'"{kind}"' for kind in KERNELS)
             raise ArgumentError(
                 Argument("kind", self.kind),
-                f" is not known.{did_you_mean(self.kind, _PARAMETERS)} Use one of {names}.",
+                f" is not known.{did_you_mean(self.kind, KERNELS)} Use one of {names}.",
             )
-        used = _PARAMETERS[self.kind]
+        used = KERNELS[self.kind].parameters
         for name, number in (("gamma", float), ("degree", int), ("coef0", float)):
             object.__setattr__(self, name, number(getattr(self, name) if name in used else 0))
         if not 0 <= self.degree <= LARGEST_DEGREE:
@@ -102,16 +98,35 @@ class KernelFunction:
         As in scikit-learn, ``gamma="scale"`` is 1 / (n_features · variance of all values of X) and
         ``gamma="auto"`` is 1 / n_features. Return None in the same cases as `of`.
         """
-        return cls._of(machine, lambda: _effective_gamma(machine.gamma, X))
+
+        def find_gamma() -> float:
+            variance = variance_of(X) if machine.gamma == "scale" else 0.0
+            return effective_gamma(machine.gamma, X.shape[1], variance)
+
+        return cls._of(machine, find_gamma)
 
     @classmethod
     def _of(cls, machine: Any, find_gamma: Callable[[], float]) -> Self | None:
-        if not isinstance(machine.kernel, str) or machine.kernel not in _PARAMETERS:
+        kind = find_kernel(machine.kernel)
+        if kind is None or ("degree" in kind.parameters and machine.degree > LARGEST_DEGREE):
             return None
-        if machine.kernel == "poly" and machine.degree > LARGEST_DEGREE:
-            return None
-        gamma = find_gamma() if "gamma" in _PARAMETERS[machine.kernel] else 0.0
+        gamma = find_gamma() if "gamma" in kind.parameters else 0.0
         return cls(machine.kernel, gamma, machine.degree, machine.coef0)
+
+    @property
+    def about(self) -> Kernel:
+        """What the kind of the kernel tells about itself."""
+        return KERNELS[self.kind]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that the kind uses, by name."""
+        return {name: getattr(self, name) for name in self.about.parameters}
+
+    @property
+    def is_of_distances(self) -> bool:
+        """Whether values depend on the distance of two samples, rather than on their product."""
+        return FORMULAS[self.kind].is_of_distances
 
     @property
     def code(self) -> tuple[int, float, int, float]:
@@ -154,7 +169,7 @@ class KernelFunction:
         if x_squares is not None and y_squares is not None:
             return self.from_products(_products(X, Y, out), x_squares, y_squares)
         X, Y = _double(X), _double(Y)
-        if self.kind != "rbf":
+        if not self.is_of_distances:
             return self.from_products(_products(X, Y, out))
         moved_x, moved_y = X, Y
         if not (_is_sparse(X) or _is_sparse(Y)):
@@ -197,7 +212,7 @@ class KernelFunction:
     def _set_from_differences(
         self, X: Any, Y: Any, columns: NDArray[np.intp], values: NDArray[np.float64]
     ) -> None:
-        """Set some columns of rbf values from differences, which are exact."""
+        """Set some columns of values from differences, which are exact."""
         size = max(1, _DENSE_BYTES // (8 * X.shape[1]))
         for first in range(0, X.shape[0] if len(columns) else 0, size):
             rows = slice(first, first + size)
@@ -205,31 +220,119 @@ class KernelFunction:
             for begin in range(0, len(columns), size):
                 part = columns[begin : begin + size]
                 squares = cdist(samples, _dense(Y[part]), "sqeuclidean")
-                values[rows, part] = np.exp(-self.gamma * squares)
+                values[rows, part] = FORMULAS[self.kind].exact(squares, *self.code[1:])
 
     def to_onnx(self, graph: Graph, X: Value, vectors: NDArray[np.float64]) -> Value:
         """Return the kernel of each sample with each vector as a graph."""
-        if self.kind == "linear":
-            return X @ vectors.T
-        if self.kind != "rbf":
-            products = X @ (self.gamma * vectors.T) + self.coef0
-            if self.kind == "sigmoid":
-                return graph.add("Tanh", products)
-            return graph.add("Pow", products, float(self.degree))
-        # −γ|x − y|² from products, which is accurate for rows around the origin.
-        centre = vectors.mean(axis=0)
-        vectors = vectors - centre
-        squares = self.gamma * squared_lengths(vectors)
-        if squares.max() > _LARGEST_ONNX_EXPONENT:
-            raise ArgumentError(
-                f"gamma·|x|² of the support vectors is {squares.max():.3g}, but must be at most "
-                f"{_LARGEST_ONNX_EXPONENT:g} for exact kernel values in ONNX. Scale the features, "
-                "or choose a smaller gamma."
-            )
-        moved = X - centre
-        lengths = (moved * moved).sum(axis=1) * self.gamma
-        exponents = moved @ (2.0 * self.gamma * vectors.T) - squares - lengths
-        return graph.add("Exp", graph.add("Min", exponents, 0.0))
+        return self.about.to_onnx(self, graph, X, vectors)
+
+    def largest_value(self, largest_square: float) -> float:
+        """Return a bound of the absolute values, given that of |x|², which bounds all products."""
+        return self.about.largest_value(self, largest_square)
+
+
+def _export_linear(
+    function: KernelFunction, graph: Graph, X: Value, vectors: NDArray[np.float64]
+) -> Value:
+    return X @ vectors.T
+
+
+def _export_rbf(
+    function: KernelFunction, graph: Graph, X: Value, vectors: NDArray[np.float64]
+) -> Value:
+    # −γ|x − y|² from products, which is accurate for rows around the origin.
+    centre = vectors.mean(axis=0)
+    vectors = vectors - centre
+    squares = function.gamma * squared_lengths(vectors)
+    if squares.max() > _LARGEST_ONNX_EXPONENT:
+        raise ArgumentError(
+            f"gamma·|x|² of the support vectors is {squares.max():.3g}, but must be at most "
+            f"{_LARGEST_ONNX_EXPONENT:g} for exact kernel values in ONNX. Scale the features, "
+            "or choose a smaller gamma."
+        )
+    moved = X - centre
+    lengths = (moved * moved).sum(axis=1) * function.gamma
+    exponents = moved @ (2.0 * function.gamma * vectors.T) - squares - lengths
+    return graph.add("Exp", graph.add("Min", exponents, 0.0))
+
+
+def _export_poly(
+    function: KernelFunction, graph: Graph, X: Value, vectors: NDArray[np.float64]
+) -> Value:
+    products = X @ (function.gamma * vectors.T) + function.coef0
+    return graph.add("Pow", products, float(function.degree))
+
+
+def _export_sigmoid(
+    function: KernelFunction, graph: Graph, X: Value, vectors: NDArray[np.float64]
+) -> Value:
+    return graph.add("Tanh", X @ (function.gamma * vectors.T) + function.coef0)
+
+
+def _bound_poly(function: KernelFunction, largest_square: float) -> float:
+    largest = abs(function.gamma) * largest_square + abs(function.coef0)
+    with np.errstate(over="ignore"):
+        return float(np.float64(largest) ** function.degree)
+
+
+class Kernel(NamedTuple):
+    """What a kind of kernel tells about itself.
+
+    Attributes
+    ----------
+    parameters : names of the parameters that it uses, in the order of LIBSVM's model files
+    libsvm_name : its name in LIBSVM's model files
+    libsvm_number : its number in LIBSVM's option ``-t``
+    to_onnx : function of a KernelFunction, a graph, samples and vectors
+        Returns the kernel of each sample with each vector as a graph.
+    largest_value : function of a KernelFunction and the largest |x|², which bounds all products
+        Returns a bound of the absolute values.
+    is_definite : whether its matrices are positive semi-definite
+        An indefinite kernel has several solutions; the starting point decides which is found.
+    """
+
+    parameters: tuple[str, ...]
+    libsvm_name: str
+    libsvm_number: int
+    to_onnx: Callable[[KernelFunction, Graph, Value, NDArray[np.float64]], Value]
+    largest_value: Callable[[KernelFunction, float], float] = lambda _, largest: largest
+    is_definite: bool = True
+
+
+KERNELS = {
+    "linear": Kernel((), "linear", 0, _export_linear),
+    "rbf": Kernel(("gamma",), "rbf", 2, _export_rbf),
+    "poly": Kernel(("degree", "gamma", "coef0"), "polynomial", 1, _export_poly, _bound_poly),
+    "sigmoid": Kernel(("gamma", "coef0"), "sigmoid", 3, _export_sigmoid, is_definite=False),
+}
+"""The kinds of kernels, by scikit-learn's names."""
+
+
+def find_kernel(kernel: Any) -> Kernel | None:
+    """Return the kind for a parameter `kernel` of an SVC; None if precomputed or a callable."""
+    return KERNELS.get(kernel) if isinstance(kernel, str) else None
+
+
+def uses_gamma(machine: Any) -> bool:
+    """Return whether the kernel of an SVC or NuSVC has the parameter gamma."""
+    kind = find_kernel(machine.kernel)
+    return kind is not None and "gamma" in kind.parameters
+
+
+def effective_gamma(gamma: float | str, n_features: int, variance: float) -> float:
+    """Return the number for a parameter `gamma` of an SVC, given the variance of all values."""
+    if gamma == "auto":
+        return 1.0 / n_features
+    if gamma != "scale":
+        return float(gamma)
+    with np.errstate(over="ignore"):  # the values may be almost equal
+        return float(1.0 / (n_features * variance)) if variance else 1.0
+
+
+def variance_of(X: Any) -> float:
+    """Return the variance of all values, dense or sparse."""
+    X = _double(X)
+    return float(X.multiply(X).mean() - X.mean() ** 2 if _is_sparse(X) else X.var())
 
 
 def squared_lengths(X: Any) -> NDArray[Any]:
@@ -269,14 +372,3 @@ def _double(X: Any) -> Any:
 
 def _dense(X: Any) -> NDArray[np.float64]:
     return np.asarray(X.toarray() if _is_sparse(X) else X)
-
-
-def _effective_gamma(gamma: float | str, X: Any) -> float:
-    if gamma == "auto":
-        return 1.0 / float(X.shape[1])
-    if gamma != "scale":
-        return float(gamma)
-    X = _double(X)
-    variance = X.multiply(X).mean() - X.mean() ** 2 if _is_sparse(X) else X.var()
-    with np.errstate(over="ignore"):  # the values may be almost equal
-        return float(1.0 / (X.shape[1] * variance)) if variance != 0 else 1.0

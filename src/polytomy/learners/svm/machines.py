@@ -166,9 +166,7 @@ class KernelMachine:
 
         Parameters that do not affect its answers are lost: `C`, for example, has its default.
         """
-        svc = SVC(kernel=self.kernel.kind, degree=self.kernel.degree, coef0=self.kernel.coef0)
-        if self.kernel.kind != "linear":
-            svc.gamma = self.kernel.gamma
+        svc = SVC(kernel=self.kernel.kind, **self.kernel.parameters)
         # LIBSVM needs the support vectors of one class before those of the other.
         order = np.argsort(self.dual_coef_ > 0, kind="stable")
         vectors = self.pool.vectors[self.support_[order]]

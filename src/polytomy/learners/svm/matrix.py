@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -21,7 +21,15 @@ from polytomy.inputs.sparse import is_sparse
 from polytomy.inputs.training_data import blocks_of, is_plain_array
 from polytomy.learners.preparation import copy_unfitted, side_labels
 from polytomy.learners.problems import BinaryProblem
-from polytomy.learners.svm.kernels import LARGEST_DEGREE, KernelFunction, squared_lengths
+from polytomy.learners.svm.kernels import (
+    LARGEST_DEGREE,
+    KernelFunction,
+    effective_gamma,
+    find_kernel,
+    squared_lengths,
+    uses_gamma,
+    variance_of,
+)
 from polytomy.routines.dispatch import prefers_compiled, routine
 from polytomy.routines.reference.kernels import (
     KERNEL_VALUES,
@@ -147,7 +155,8 @@ def check_suitable(estimator: Any) -> None:
     # Not isinstance: a subclass may do anything.
     if type(estimator) is not SVC:
         raise UnsuitableError(f"{type(estimator).__name__} is not an SVC")
-    if not isinstance(estimator.kernel, str) or estimator.kernel not in KINDS:
+    kernel = find_kernel(estimator.kernel)
+    if kernel is None:
         raise UnsuitableError(f"its kernel is {estimator.kernel!r}")
     if estimator.verbose:
         raise UnsuitableError("verbose=True asks for LIBSVM's own report")
@@ -160,7 +169,7 @@ def check_suitable(estimator: Any) -> None:
     except ValueError as error:
         # Training by LIBSVM raises the error again, where the user expects it.
         raise UnsuitableError("its parameters are invalid") from error
-    if estimator.kernel == "poly" and estimator.degree > LARGEST_DEGREE:
+    if "degree" in kernel.parameters and estimator.degree > LARGEST_DEGREE:
         raise UnsuitableError(f"its degree is above {LARGEST_DEGREE}")
     if not np.all(weights > 0):
         raise UnsuitableError("class_weight gives a side no weight")
@@ -228,12 +237,7 @@ def check_range(function: KernelFunction, largest_square: float) -> None:
     --------
     >>> check_range(KernelFunction("poly", gamma=0.5, degree=3), largest_square=100.0)
     """
-    size = largest_square
-    if function.kind == "poly":
-        with np.errstate(over="ignore"):
-            size = float(
-                np.float64(abs(function.gamma) * size + abs(function.coef0)) ** function.degree
-            )
+    size = function.largest_value(largest_square)
     if not max(size, 4 * largest_square, abs(function.gamma)) < _LARGEST:
         raise UnsuitableError("its kernel values are too large for single precision")
 
@@ -275,18 +279,13 @@ def fix_gamma(estimators: Sequence[Any], X: Any) -> list[Any]:
     >>> fix_gamma([SVC(C=10)], [[0.0, 0.0], [2.0, 2.0]])
     [SVC(C=10, gamma=0.5)]
     """
-    numbers: Any = None
-
-    def find_gamma(estimator: Any) -> float | None:
-        nonlocal numbers
-        try:
-            numbers = as_numbers(X) if numbers is None else numbers
-            kernel = KernelFunction.from_parameters(estimator, numbers)
-        except (UnsuitableError, TypeError, ValueError):
-            return None  # training raises the error where the user expects it
-        return None if kernel is None or kernel.kind == "linear" else kernel.gamma
-
-    return _fix(estimators, find_gamma)
+    if not has_gamma_of_data(estimators):
+        return list(estimators)
+    try:
+        numbers = as_numbers(X)
+    except (UnsuitableError, TypeError, ValueError):
+        return list(estimators)  # training raises the error where the user expects it
+    return fix_gamma_by_variance(estimators, numbers.shape[1], variance_of(numbers))
 
 
 def fix_gamma_by_variance(estimators: Sequence[Any], n_features: int, variance: float) -> list[Any]:
@@ -304,39 +303,26 @@ def fix_gamma_by_variance(estimators: Sequence[Any], n_features: int, variance: 
     [SVC(C=10, gamma=0.5)]
     """
 
-    def find_gamma(estimator: Any) -> float | None:
-        if estimator.kernel not in ("rbf", "poly", "sigmoid"):
-            return None
-        if estimator.gamma == "auto":
-            return 1.0 / n_features
-        if estimator.gamma != "scale":
-            return None
-        return 1.0 / (n_features * variance) if variance else 1.0
-
-    return _fix(estimators, find_gamma)
-
-
-def has_gamma_of_data(estimators: Iterable[Any]) -> bool:
-    """Return whether the gamma of any estimator is a rule instead of a number."""
-    return any(map(_has_text_gamma, estimators))
-
-
-def _has_text_gamma(estimator: Any) -> bool:
-    return type(estimator) in (SVC, NuSVC) and isinstance(estimator.gamma, str)
-
-
-def _fix(estimators: Sequence[Any], find_gamma: Callable[[Any], float | None]) -> list[Any]:
-    """Return the estimators with the gammas that a function returns; None means no change."""
     fixed: dict[int, Any] = {}
     for estimator in estimators:
         if id(estimator) in fixed:
             continue
         fixed[id(estimator)] = estimator
-        gamma = find_gamma(estimator) if _has_text_gamma(estimator) else None
-        if gamma is not None:
+        if _has_gamma_of_data(estimator):
             fixed[id(estimator)] = copy_unfitted(estimator)
-            fixed[id(estimator)].gamma = gamma
+            fixed[id(estimator)].gamma = effective_gamma(estimator.gamma, n_features, variance)
     return [fixed[id(estimator)] for estimator in estimators]
+
+
+def has_gamma_of_data(estimators: Iterable[Any]) -> bool:
+    """Return whether the gamma of any estimator is a rule instead of a number."""
+    return any(map(_has_gamma_of_data, estimators))
+
+
+def _has_gamma_of_data(estimator: Any) -> bool:
+    if type(estimator) not in (SVC, NuSVC) or not uses_gamma(estimator):
+        return False
+    return isinstance(estimator.gamma, str) and estimator.gamma in ("scale", "auto")
 
 
 # -- The matrix that all problems use: inner products, squared distances or kernel values --
@@ -395,7 +381,7 @@ class WholeMatrix:
     X : float64 array or CSR matrix of shape (n_rows, n_features)
         The samples, in the order of the rows of the matrix.
     kind : str
-        Kind of the kernels. All kinds except "rbf" can use the same matrix.
+        Kind of the kernels. All kinds that depend on products can use the same matrix.
     common_kernel : KernelFunction, optional
         The kernel of all problems, if they share one.
     n_threads : int, default=1
@@ -524,13 +510,13 @@ def diagonal_of(
     matrix: Matrix, function: KernelFunction, rows: NDArray[np.intp]
 ) -> NDArray[np.float64]:
     """Return the kernel values of rows of the matrix with themselves, in double precision."""
-    if function.kind == "rbf":
+    if function.is_of_distances:
         return np.ones(len(rows))
     return np.asarray(function.from_products(matrix.squares[rows][np.newaxis])[0])
 
 
 def _centre(X: Any, kind: str) -> Any:
-    if kind == "rbf" and not is_sparse(X):
+    if KernelFunction(kind).is_of_distances and not is_sparse(X):
         # This changes no distance, but reduces the rounding error of data far from the origin.
         return X - X.mean(axis=0)
     return X
@@ -676,7 +662,7 @@ def is_better_apart(problems: Sequence[BinaryProblem], n_rows: int) -> bool:
 def group_by_matrix(svcs: Mapping[int, SVC]) -> tuple[list[list[int]], Counter[str]]:
     """Return groups of SVCs that can use one matrix, and why the others cannot.
 
-    All rbf kernels use distances; all other kernels use inner products.
+    A matrix has distances or inner products, for all kernels that depend on them.
 
     Returns
     -------
@@ -696,7 +682,7 @@ def group_by_matrix(svcs: Mapping[int, SVC]) -> tuple[list[list[int]], Counter[s
         if reason_of[id(estimator)]:
             reasons[reason_of[id(estimator)]] += 1
         else:
-            groups.setdefault(estimator.kernel == "rbf", []).append(k)
+            groups.setdefault(KernelFunction(estimator.kernel).is_of_distances, []).append(k)
     return list(groups.values()), reasons
 
 

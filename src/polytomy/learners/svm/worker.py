@@ -266,7 +266,7 @@ class Worker:
             self.matrix.rows(),
             entry_form(self.matrix, kernel),
             # An indefinite kernel has several solutions; the starting point decides which is found.
-            FROM_ZERO if svcs[0].kernel == "sigmoid" else FROM_FIRST_RUN,
+            FROM_FIRST_RUN if kernel.about.is_definite else FROM_ZERO,
             self._cache(int(batch.sizes.max())),
         )
         # Restore the order of the problems and the sign of the +1 side.

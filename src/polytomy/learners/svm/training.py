@@ -80,7 +80,7 @@ def train_svms(work: Workload) -> list[Trained | None]:
     budget = check_budget(options.memory_budget)
     groups, reasons = group_by_matrix(estimators)
     numbers = [k for group in groups for k in group]
-    problems = dict(zip(numbers, work.problems.take(numbers), strict=True))
+    problems = {k: work.problems[k] for k in numbers}
     if options.arguments.sample_weight is not None:
         weight = check_weights(options.arguments.sample_weight, count_rows(work.X))
         problems = {k: each.keep(weight[each.rows] > 0) for k, each in problems.items()}

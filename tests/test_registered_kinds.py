@@ -293,6 +293,9 @@ def test_the_command_line_evaluates_and_searches_by_a_metric(registered: None, i
 
 def test_the_command_line_takes_them(registered: None, iris: str) -> None:
     line = ["train", iris, "--target", "kind", "-o", "m.polytomy"]
+    listed = call_main(["train", "--help"]).out + call_main(["design", "--help"]).out
+    names = ("softly", "binning", "mixture", "skipping", "mean-tree")
+    assert all(name in listed for name in names)
     assert call_main([*line, "--solver", "softly"]).code == 0
     assert call_main(["predict", "m.polytomy", iris]).out.startswith("prediction")
     assert call_main([*line, "--calibration", "binning"]).code == 0

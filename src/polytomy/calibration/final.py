@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from polytomy.errors import Argument, ArgumentError
+from polytomy.errors import Argument, ArgumentError, SchemeError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.seeds import seed_all
 from polytomy.onnx_graph import Graph, Value
@@ -301,7 +301,12 @@ def _logarithms(probabilities: Floats, floor: float) -> Floats:
 
 
 class FinalMap(Protocol):
-    """A fitted final calibration."""
+    """A fitted final calibration.
+
+    It may also have ``scale`` and ``floor``, if its logits begin with scale·log(p + floor), and
+    ``terms(decisions)``, what each binary adds to the logits of each class; explanations use them.
+    ``check_shape(n_classes, n_binaries)`` raises a SchemeError if it is for another model.
+    """
 
     def apply(self, probabilities: Floats, decisions: Floats) -> Floats:
         """Return the calibrated probabilities.
@@ -383,6 +388,26 @@ class DecoderMap:
 
     base: BiasMap
     weights: Floats
+
+    @property
+    def scale(self) -> float:
+        """The factor s of the logarithms."""
+        return self.base.scale
+
+    @property
+    def floor(self) -> float:
+        """The floor ε."""
+        return self.base.floor
+
+    def terms(self, decisions: Floats) -> Floats:
+        """Return z·W, of shape (n_samples, n_binaries, n_classes), before its sum over binaries."""
+        return np.asarray(_log_odds(decisions)[:, :, np.newaxis] * self.weights)
+
+    def check_shape(self, n_classes: int, n_binaries: int) -> None:
+        """Raise a SchemeError unless there is a weight for each binary and class."""
+        shape, expected = self.weights.shape, (n_binaries, n_classes)
+        if shape != expected:
+            raise SchemeError(f"the decoder has weights of shape {shape}, not {expected}.")
 
     def apply(self, probabilities: Floats, decisions: Floats) -> Floats:
         """Return the calibrated probabilities."""

@@ -25,8 +25,6 @@ from polytomy.errors import Message, PolytomyError
 if TYPE_CHECKING:
     from polytomy.routines.warming import WarmUpProgress
 
-__all__ = ["app", "main"]
-
 _EXIT_CODE_OF_INTERRUPT = 130
 
 

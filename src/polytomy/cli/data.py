@@ -23,29 +23,6 @@ if TYPE_CHECKING:
 
     from polytomy.datasets import Data, Source
 
-__all__ = [
-    "STANDARD_INPUT",
-    "align_columns",
-    "as_numbers",
-    "check_class_labels",
-    "check_output",
-    "count_samples",
-    "explain_failure",
-    "has_terminal",
-    "is_file",
-    "make_scaler",
-    "open_data",
-    "parse_labels",
-    "print_answer",
-    "print_text",
-    "read_control",
-    "read_samples",
-    "read_scaled",
-    "read_short_text",
-    "to_json",
-    "write_text",
-]
-
 STANDARD_INPUT = "-"
 _NAME_OF_STANDARD_INPUT = "<standard input>"
 # A list of labels or a table of classes is small; a larger file must be something else.

@@ -13,17 +13,6 @@ from polytomy.cli.loaded_models import LoadedModel
 from polytomy.cli.options import DECISIONS, SetOptions, given, option
 from polytomy.errors import ArgumentError
 
-__all__ = [
-    "DecisionOptions",
-    "name_sets",
-    "parse_prior",
-    "predict_sets",
-    "read_costs",
-    "refuse_options",
-    "sets_to_text",
-    "take_decisions",
-]
-
 # The value of --prior that estimates the prior from the data.
 _ESTIMATE = "estimate"
 

@@ -37,8 +37,6 @@ from polytomy.scheme import parse as parse_scheme
 if TYPE_CHECKING:
     from polytomy.datasets import Data
 
-__all__ = ["RunningScores", "evaluate", "score_to_text", "show_number_scores"]
-
 # The confidence level of the intervals of a regressor that are scored.
 _CONFIDENCE_LEVEL = 0.9
 

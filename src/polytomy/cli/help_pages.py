@@ -21,17 +21,6 @@ from typer.core import TyperCommand, TyperGroup
 from polytomy.cli.options import fill_in_names, find_default
 from polytomy.errors import Argument
 
-__all__ = [
-    "OTHER_NAMES",
-    "HelpfulCommand",
-    "HelpfulGroup",
-    "Panel",
-    "describe_panels",
-    "describe_usage",
-    "find_command",
-    "show_option",
-]
-
 _ARGUMENTS = "Arguments"
 _OPTIONS = "Options"
 _MOST_COLUMNS = 100

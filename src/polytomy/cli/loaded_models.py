@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from polytomy.datasets import Data, Source
 
-__all__ = ["LoadedModel"]
-
 # Approximate size of a block of sparse samples that are made dense.
 _DENSE_BYTES = 2**25
 

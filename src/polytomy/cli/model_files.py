@@ -11,8 +11,6 @@ from polytomy.cli.data import check_output, print_answer
 from polytomy.cli.options import AS_JSON, LoadOptions, ModelFile, default_of, flag, option
 from polytomy.errors import ArgumentError
 
-__all__ = ["convert", "export", "info"]
-
 _ONNX_ENDING = ".onnx"
 
 

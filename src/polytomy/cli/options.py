@@ -26,38 +26,6 @@ import typer
 from polytomy.errors import ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 
-__all__ = [
-    "AS_JSON",
-    "DATA",
-    "DECISIONS",
-    "JOBS",
-    "NAMES",
-    "RUNNING",
-    "SEED",
-    "ClusterOptions",
-    "DataFile",
-    "DataOptions",
-    "FeatureOptions",
-    "FileOptions",
-    "LoadOptions",
-    "ModelFile",
-    "Names",
-    "SetOptions",
-    "class_order",
-    "complete",
-    "default_of",
-    "expand_options",
-    "fill_in_names",
-    "final_calibration",
-    "find_default",
-    "find_place",
-    "flag",
-    "given",
-    "option",
-    "parse_column",
-    "parse_none",
-]
-
 DATA = "Data"
 DECISIONS = "Decisions"
 RUNNING = "Running"

@@ -33,8 +33,6 @@ from polytomy.cli.options import (
 )
 from polytomy.errors import ArgumentError
 
-__all__ = ["predict"]
-
 _REGRESSION = "Regression"
 
 

@@ -33,9 +33,6 @@ from polytomy.scheme import Label, Scheme, parse
 from polytomy.scheme.nodes import word_to_label
 from polytomy.scheme.reading import parse_with_warnings
 
-__all__ = ["check", "design", "flatten", "show", "tree"]
-
-
 ControlFile = Annotated[
     str, typer.Argument(metavar="FILE", help="Control file; - reads standard input.")
 ]

@@ -33,8 +33,6 @@ from polytomy.cli.options import (
 )
 from polytomy.errors import ArgumentError
 
-__all__ = ["distances", "parse_grids", "search"]
-
 _SEARCH = "search:SchemeSearchCV"
 _EXAMPLE = 'Write it like "C=0.1,1,10 gamma=0.01,0.1".'
 

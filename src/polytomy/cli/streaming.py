@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from polytomy.datasets import Data, Source
     from polytomy.datasets.reading import Scan
 
-__all__ = ["StreamOptions", "TrainedModel", "TrainingDataOptions", "describe_data", "train_stream"]
-
 # A block of this many rows should have rows of most classes.
 _LARGE_BLOCK = 500
 _STREAMS = "Data larger than memory"

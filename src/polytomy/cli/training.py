@@ -39,8 +39,6 @@ from polytomy.cli.streaming import (
 )
 from polytomy.errors import ArgumentError, PolytomyWarning
 
-__all__ = ["train"]
-
 _CLASSIFIER = "classifier:PolytomyClassifier"
 _REGRESSION = "Regression"
 

@@ -34,8 +34,6 @@ from polytomy.cli.options import (
 )
 from polytomy.errors import ArgumentError
 
-__all__ = ["get_datasets", "list_datasets", "report", "split", "trials"]
-
 _RUN = "trials.running:run"
 _PROTOCOL = "trials.protocol:Protocol"
 # The exit code that shells use for a command ended by Ctrl-C.

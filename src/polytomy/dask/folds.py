@@ -86,7 +86,7 @@ class FoldPlan:
     seed : int
     choices : list of ScoredChoice, one for each class
     n_rows : number of all rows
-    final_calibration : "bias", "decoder" or an object; None if only the binaries use the folds
+    final_calibration : a name or an object; None if only the binaries use the folds
     given_seed : seed of the final calibration; None without a random_state
     """
 

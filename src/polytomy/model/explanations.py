@@ -25,10 +25,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from polytomy.calibration.final import (
-    LARGEST_LOG_ODDS,
-    BiasMap,
-    DecoderMap,
-    ProvidedMap,
     clip_decisions,
 )
 from polytomy.errors import ArgumentError
@@ -394,7 +390,7 @@ def _take_linear_terms(
     scale, floor = _scale_and_floor(composition)
     factor = scale / logarithmic_mean(first + floor, second + floor)
     adds = by_partition * factor[:, None]
-    adds += _weigh_decoder(composition, duel, groups)
+    adds += _weigh_terms(composition, duel, groups)
     return _finish(composition, duel, "linear terms", adds, is_shown, missing * factor)
 
 
@@ -472,7 +468,7 @@ def _follow_paths(
     if composition.final is None and composition.prior is None:
         return _Shares("path", "log-odds", adds.sum(axis=1), adds, is_shown, {})
     adds *= _scale_and_floor(composition)[0]
-    weighed = _weigh_decoder(composition, duel, groups)
+    weighed = _weigh_terms(composition, duel, groups)
     return _finish(composition, duel, "path", adds + weighed, is_shown | (weighed != 0), None)
 
 
@@ -536,23 +532,17 @@ def _difference(duel: _Duel, scores: Floats, scale: str) -> Floats:
 def _scale_and_floor(composition: Composition) -> tuple[float, float]:
     """Return s and ε of the final calibration."""
     map_ = None if composition.final is None else composition.final.map
-    if isinstance(map_, DecoderMap):
-        map_ = map_.base
-    if isinstance(map_, BiasMap):
-        return map_.scale, max(map_.floor, _SMALLEST)
-    return 1.0, max(map_.floor, _SMALLEST) if isinstance(map_, ProvidedMap) else _SMALLEST
+    return getattr(map_, "scale", 1.0), max(getattr(map_, "floor", 0.0), _SMALLEST)
 
 
-def _weigh_decoder(composition: Composition, duel: _Duel, groups: list[_Group]) -> Floats:
-    """Return a decoder's term for each partition: z·W of the winner minus the runner-up."""
+def _weigh_terms(composition: Composition, duel: _Duel, groups: list[_Group]) -> Floats:
+    """Return a final calibration's own term for each partition: the winner's minus the other's."""
     weighed = np.zeros((len(duel.winners), len(groups)))
-    map_ = None if composition.final is None else composition.final.map
-    if not isinstance(map_, DecoderMap):
+    map_: Any = None if composition.final is None else composition.final.map
+    if not hasattr(map_, "terms"):
         return weighed
-    limit = LARGEST_LOG_ODDS
-    log_odds = np.clip(2.0 * np.arctanh(clip_decisions(duel.answers)), -limit, limit)
-    weights = map_.weights.T
-    of_columns = log_odds * (weights[duel.winners] - weights[duel.runners])
+    terms, samples = map_.terms(duel.answers), np.arange(len(duel.winners))
+    of_columns = terms[samples, :, duel.winners] - terms[samples, :, duel.runners]
     seen: set[int] = set()
     for k, group in enumerate(groups):
         # A binary that answers for two partitions counts once.

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from polytomy.calibration.calibrators import LogisticMap, UncalibratedMap
 from polytomy.calibration.final import (
-    DecoderMap,
     FinalFit,
     FinalMap,
     OutOfFoldAnswers,
@@ -22,7 +21,7 @@ from polytomy.calibration.final import (
     resolve_final_calibration,
 )
 from polytomy.calibration.folds import Folds, make_folds
-from polytomy.errors import CalibrationWarning, SchemeError, warn_caller
+from polytomy.errors import CalibrationWarning, warn_caller
 from polytomy.inputs.numbers import check_weights, class_weights
 from polytomy.inputs.rows import take_rows
 from polytomy.inputs.seeds import partition_seeds
@@ -66,7 +65,7 @@ class OutOfFold:
     class_indices : array of shape (n_samples,), their classes
     weight : array of shape (n_samples,); a weight of two counts as two samples
     fold_of : array of shape (n_samples,), the fold that held each out
-    final_calibration : "bias", "decoder" or an object; see `polytomy.calibration.final.fit_final`
+    final_calibration : a name or an object; see `polytomy.calibration.final.fit_final`
     seed : int, optional
     keeps_probabilities : bool
         Whether the final calibration keeps its out-of-fold probabilities.
@@ -436,10 +435,8 @@ class FinalCalibration:
 
     def check(self, n_classes: int, n_binaries: int) -> None:
         """Raise a SchemeError unless the map has the right shape."""
-        if isinstance(self.map, DecoderMap):
-            shape, expected = self.map.weights.shape, (n_binaries, n_classes)
-            if shape != expected:
-                raise SchemeError(f"the decoder has weights of shape {shape}, not {expected}.")
+        if hasattr(self.map, "check_shape"):
+            self.map.check_shape(n_classes, n_binaries)
 
     def state(self) -> dict[str, Any]:
         """Return all fields."""

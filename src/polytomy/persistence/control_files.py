@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Any
 
 from polytomy.errors import ModelFileError, SchemeError
 from polytomy.learners.svm.machines import VectorPool
@@ -62,7 +62,7 @@ def load_control(path: str | os.PathLike[str], *, n_features: int | None = None)
             "have two"
         )
     folder = Path(path).parent
-    models: dict[BinaryName, _BinaryModel] = {}
+    models: dict[BinaryName, _LibsvmFile | _BordersFile] = {}
     for partition in scheme.partitions:
         if partition.binary not in models:
             models[partition.binary] = _read_binary_model(partition.binary, folder, os.fspath(path))
@@ -86,18 +86,7 @@ def load_control(path: str | os.PathLike[str], *, n_features: int | None = None)
     return compose_models(scheme, binaries, solver, n_features, scaler)
 
 
-class _BinaryModel(Protocol):
-    """A model file that has been read."""
-
-    n_features: int  #: number of features that it needs
-    is_bare: bool  #: whether it gives decision values without probabilities
-
-    def with_features(self, n_features: int) -> Callable[[Partition], TrainedBinary]:
-        """Return the function that makes the binary of a partition from its model."""
-        ...
-
-
-def _read_binary_model(binary: BinaryName, folder: Path, source: str) -> _BinaryModel:
+def _read_binary_model(binary: BinaryName, folder: Path, source: str) -> _LibsvmFile | _BordersFile:
     if binary.is_specification:
         raise ModelFileError(
             f"{source}: {binary} describes a model to train, but is not the name of a model file. "
@@ -121,7 +110,12 @@ def _read_binary_model(binary: BinaryName, folder: Path, source: str) -> _Binary
 
 
 class _LibsvmFile:
-    """A two-class model of LIBSVM."""
+    """A two-class model of LIBSVM.
+
+    Like `_BordersFile`, it has the number of features that it needs, and whether it gives decision
+    values without probabilities. `with_features` returns the function that makes the binary of a
+    partition from it.
+    """
 
     def __init__(self, file: Path) -> None:
         self._source = str(file)

@@ -47,7 +47,7 @@ class ModelInfo:
     n_bytes : size of the file
     metadata : dict that was passed to `save`
     final_calibration : dict, or None
-        The ``kind`` of the final calibration, "bias", "decoder" or "provided", with its ``scale``
+        The ``kind`` of the final calibration, such as "bias" or "provided", with its ``scale``
         (the inverse of a temperature) and ``floor``.
     out_of_fold_score : dict, or None
         ``out_of_fold_score_`` of the classifier or regressor.

@@ -18,7 +18,7 @@ from typing import Any
 
 __all__ = ["BUDGET", "OverBudget", "run_stand_in", "spend"]
 
-BUDGET = 1.5
+BUDGET = 2.0
 """Seconds that the twin of a routine may take in a process: less than most take to compile."""
 
 _left: dict[str, float] = {}
@@ -39,9 +39,9 @@ def run_stand_in(name: str, twin: Callable[..., Any], arguments: tuple[Any, ...]
     >>> def wait(seconds):
     ...     spend(seconds)
     ...     return f"waited {seconds} s"
-    >>> run_stand_in("wait", wait, (1.0,))
-    'waited 1.0 s'
-    >>> run_stand_in("wait", wait, (1.0,))
+    >>> run_stand_in("wait", wait, (1.5,))
+    'waited 1.5 s'
+    >>> run_stand_in("wait", wait, (1.5,))
     Traceback (most recent call last):
     polytomy.routines.stand_ins.OverBudget
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,14 +43,14 @@ class Pair(NamedTuple):
     configuration, method : names of scheme and solver in tables
     scheme : any value that PolytomyClassifier accepts for ``scheme``
     solver : any value that PolytomyClassifier accepts for ``solver``
-    final_calibration : "bias", "decoder" or None
+    final_calibration : name of a final calibration, or None
     """
 
     configuration: str
     method: str
     scheme: SchemeArgument
     solver: Solver
-    final_calibration: Literal["bias", "decoder"] | None = None
+    final_calibration: str | None = None
 
     @property
     def name(self) -> str:
@@ -88,7 +88,7 @@ class Pair(NamedTuple):
         if not gives_probabilities(self.solver):
             return None
         is_code = isinstance(self.scheme, str) and self.scheme in _DECODED
-        final: Literal["bias", "decoder"] = "decoder" if is_code else "bias"
+        final = "decoder" if is_code else "bias"
         return self._replace(method=f"{self.method} + {final}", final_calibration=final)
 
 

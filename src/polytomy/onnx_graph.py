@@ -138,7 +138,7 @@ class Graph:
         return Value(self, known[key])
 
     def repeat(self, array: NDArray[Any], like: Value) -> Value:
-        """Return an array repeated for each row of a value, of shape (n_rows, *array.shape)."""
+        """Return an array repeated for each row of a value: one more axis, in front."""
         n_rows = self.add("Shape", like, start=0, end=1)
         shape = self.add("Concat", n_rows, np.ones(array.ndim, dtype=np.int64), axis=0)
         return self.add("Expand", array[np.newaxis], shape)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
+from sklearn.utils.parallel import Parallel, delayed
 
 from polytomy.calibration.calibrators import make_calibrator
 from polytomy.calibration.folds import Folds
@@ -39,16 +41,18 @@ from polytomy.learners.workload import (
     ONE_SIDED,
     Trained,
     Workload,
-    constant_binary,
     describe_shortcoming,
-    run_jobs,
+    train_constant,
     weights_of_problem,
 )
 
 Floats = NDArray[np.float64]
 
 
-class _FoldError(Exception):
+_Result = TypeVar("_Result")
+
+
+class FoldError(Exception):
     """Raised if a fold cannot be fitted; the message is the reason, as a clause."""
 
 
@@ -65,26 +69,33 @@ def train_estimators(work: Workload) -> list[Trained | None]:
         for k, each in enumerate(work.dichotomies)
     )
     trained: list[Trained | None] = []
-    results = run_jobs(_time_training, tasks, options.n_jobs)
-    for each, found in zip(work.dichotomies, results, strict=True):
-        trained.append(found)
+    results = run_jobs(train_estimator, tasks, options.n_jobs)
+    for each, (found, seconds) in zip(work.dichotomies, results, strict=True):
+        trained.append(found.timed(seconds))
         work.listener.trained(each.name)
     return trained
 
 
-def _time_training(
-    estimator: Any,
-    X: Any,
-    problem: BinaryProblem,
-    options: TrainingOptions,
-    folds: Folds | None,
-    seed: int | None,
-    model: str | None,
-) -> Trained:
+def run_jobs(
+    train: Callable[..., _Result], tasks: Iterable[tuple[Any, ...]], n_jobs: int | None
+) -> Iterable[tuple[_Result, float]]:
+    """Return the results of joblib's jobs and their seconds, one by one as they arrive if possible.
+
+    The order is that of the tasks.
+    """
+    parallel = Parallel(n_jobs=n_jobs)
+    # A backend that cannot stream its results, such as Dask's, raises a ValueError.
+    with suppress(ValueError):
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    results: Iterable[tuple[_Result, float]] = parallel(
+        delayed(_time_training)(train, *task) for task in tasks
+    )
+    return results
+
+
+def _time_training(train: Callable[..., _Result], *task: Any) -> tuple[_Result, float]:
     started = perf_counter()
-    trained = train_estimator(estimator, X, problem, options, folds=folds, seed=seed, model=model)
-    binary = replace(trained.binary, seconds=perf_counter() - started)
-    return trained._replace(binary=binary)
+    return train(*task), perf_counter() - started
 
 
 def train_estimator(
@@ -92,7 +103,6 @@ def train_estimator(
     X: Any,
     problem: BinaryProblem,
     options: TrainingOptions,
-    *,
     folds: Folds | None = None,
     seed: int | None = None,
     model: str | None = None,
@@ -147,10 +157,7 @@ def train_estimator(
     if weight is not None:
         problem = problem.keep(weight[problem.rows] > 0)
     if problem.smaller_side == 0:
-        constant = constant_binary(problem)
-        if folds is None:
-            return Trained(constant)
-        return Trained(constant, np.full(len(folds.scored), constant.constant, dtype=np.float32))
+        return train_constant(problem, folds)
     trainer = _ProblemTrainer(
         prepared, X, weight, fit_params, takes_pairwise_values(prepared), side_labels(prepared)
     )
@@ -173,7 +180,7 @@ def train_estimator(
         # The parameters of the estimator were validated when all samples were fitted.
         with config_context(skip_parameter_validation=True):
             scores = trainer.score_rows(problem, output, folds, parts, binary)
-    except _FoldError as reason:
+    except FoldError as reason:
         shortcoming = describe_shortcoming(binary, f"a fold cannot be fitted ({reason})")
         return Trained(replace(binary, shortcoming=shortcoming))
     if not uses_own:
@@ -190,6 +197,37 @@ def _check_square(X: Any, estimator: Any, name: str) -> None:
             f"distances of all pairs of samples, a square matrix; X has shape {shape}. Pass such "
             "a matrix, or use a kernel that is not precomputed."
         )
+
+
+def score_by_fold(
+    values: Floats,
+    folds: Folds,
+    rows: NDArray[np.intp],
+    score: Callable[[int, NDArray[np.intp]], Any],
+) -> None:
+    """Set the values of each row by the model that was trained without the row's fold.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows, ...)
+        Rows that are neither in the problem nor scored by every binary stay as they are.
+    folds : Folds
+    rows : rows of the problem
+    score : function of a fold and of rows to score
+        A ValueError becomes a FoldError: fitting all samples worked, so the fold is too small.
+    """
+    is_wanted = np.zeros(len(values), dtype=np.bool_)
+    is_wanted[folds.scored] = is_wanted[rows] = True
+    for fold in range(folds.n_folds):
+        held_out = np.flatnonzero((folds.fold_of == fold) & is_wanted)
+        if not len(held_out):
+            continue
+        try:
+            values[held_out] = score(fold, held_out)
+        except PolytomyError:
+            raise
+        except ValueError as error:
+            raise FoldError(str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,29 +299,21 @@ class _ProblemTrainer:
 
         The score is NaN for rows that are neither in the problem nor scored by every binary.
         """
-        scores = np.full(len(folds.fold_of), np.nan)
-        is_wanted = np.zeros(len(scores), dtype=np.bool_)
-        is_wanted[folds.scored] = is_wanted[problem.rows] = True
-        for fold, (constant,) in enumerate(parts.constants.tolist()):
-            rows = np.flatnonzero((folds.fold_of == fold) & is_wanted)
+
+        def score(fold: int, rows: NDArray[np.intp]) -> Any:
+            constant = parts.constants[fold, 0]
             if not np.isnan(constant):
                 n_seen = int(np.count_nonzero(folds.is_trained_on[fold, problem.rows]))
                 # Probabilities from Laplace's rule of succession.
                 is_probability = output is Output.PROBABILITY
-                scores[rows] = constant * (n_seen / (n_seen + 2) if is_probability else 1.0)
-                continue
-            if not len(rows):
-                continue
-            try:
-                binary = whole
-                if parts.is_trained[fold, 0] and not folds.is_only_part:
-                    binary = self.train(problem.keep(parts.is_kept[1 + fold]))
-                scores[rows] = replace(binary, output=output).scores(take_rows(self.X, rows))
-            except PolytomyError:
-                raise
-            except ValueError as error:
-                # Fitting all samples worked, so the fold must be too small.
-                raise _FoldError(str(error)) from error
+                return constant * (n_seen / (n_seen + 2) if is_probability else 1.0)
+            binary = whole
+            if parts.is_trained[fold, 0] and not folds.is_only_part:
+                binary = self.train(problem.keep(parts.is_kept[1 + fold]))
+            return replace(binary, output=output).scores(take_rows(self.X, rows))
+
+        scores = np.full(len(folds.fold_of), np.nan)
+        score_by_fold(scores, folds, problem.rows, score)
         return scores
 
     def select_problem(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +43,16 @@ class BinaryProblem:
     def labelled(self, sides: tuple[int, int]) -> NDArray[np.int64]:
         """Return the label of each row's side; `sides` has the labels of the −1 and +1 side."""
         return np.where(self.is_positive, sides[1], sides[0])
+
+    @property
+    def sides(self) -> NDArray[np.bool_]:
+        """The side of each row, as a problem of two sides."""
+        return self.is_positive
+
+    @property
+    def n_sides(self) -> int:
+        """Number of sides."""
+        return 2
 
     @property
     def n_samples(self) -> int:
@@ -118,17 +127,59 @@ def binary_problem(
     return BinaryProblem(name, ordered, sides[ordered] == 1)
 
 
-def balance_sides(
-    problem: BinaryProblem, sample_weight: NDArray[np.float64] | None, n_rows: int
-) -> NDArray[np.float64]:
-    """Return weights that give both sides of the problem the same total weight.
+@dataclass(frozen=True, slots=True, eq=False)
+class SidesProblem:
+    """The training samples of a partition with several sides, as row numbers.
 
-    The sum of all weights does not change, as with scikit-learn's ``class_weight="balanced"``. If
-    a side is empty, no weight changes.
+    Attributes
+    ----------
+    name : name of the partition, for messages
+    rows : array of shape (n_samples,), rows of the training data, ascending
+    sides : array of shape (n_samples,), the side of each row
+    n_sides : int
+    """
+
+    name: str
+    rows: NDArray[np.intp]
+    sides: NDArray[np.intp]
+    n_sides: int
+
+    def keep(self, mask: NDArray[np.bool_]) -> SidesProblem:
+        """Return the problem with only the samples where `mask` is true."""
+        return replace(self, rows=self.rows[mask], sides=self.sides[mask])
+
+
+def sides_problem(
+    rows_of_class: Sequence[NDArray[np.intp]], sides: Sequence[Sequence[int]], *, name: str
+) -> SidesProblem:
+    """Return the problem of separating the classes on the sides of a partition.
 
     Parameters
     ----------
-    problem : BinaryProblem
+    rows_of_class : as `polytomy.inputs.rows.group_rows` returns them
+    sides : class indices of each side
+    name : name of the partition
+    """
+    parts = [(side, rows_of_class[k]) for side, classes in enumerate(sides) for k in classes]
+    nothing = np.empty(0, dtype=np.intp)
+    rows = np.concatenate([nothing, *[rows for _, rows in parts]])
+    numbers = np.repeat([side for side, _ in parts], [len(rows) for _, rows in parts])
+    # Keep the order of the data, so that the fit is the same as on a masked copy of the data.
+    order = np.argsort(rows)
+    return SidesProblem(name, rows[order], numbers[order].astype(np.intp), len(sides))
+
+
+def balance_sides(
+    problem: BinaryProblem | SidesProblem, sample_weight: NDArray[np.float64] | None, n_rows: int
+) -> NDArray[np.float64]:
+    """Return weights that give all sides of the problem the same total weight.
+
+    The sum of all weights does not change, as with scikit-learn's ``class_weight="balanced"``. Only
+    sides with samples count.
+
+    Parameters
+    ----------
+    problem : BinaryProblem or SidesProblem
     sample_weight : array of shape (n_rows,), optional
         Weights before balancing, one for each row of the training data.
     n_rows : int
@@ -146,19 +197,13 @@ def balance_sides(
     array([1.5 , 0.75, 1.  , 0.75])
     """
     balanced = np.ones(n_rows) if sample_weight is None else sample_weight.astype(np.float64)
-    above, below = problem.rows[problem.is_positive], problem.rows[~problem.is_positive]
-    weight_above, weight_below = balanced[above].sum(), balanced[below].sum()
-    if weight_above and weight_below:
-        half = (weight_above + weight_below) / 2
-        balanced[above] *= half / weight_above
-        balanced[below] *= half / weight_below
+    members = [problem.rows[problem.sides == side] for side in range(problem.n_sides)]
+    totals = [balanced[rows].sum() for rows in members]
+    share = sum(totals) / max(1, np.count_nonzero(totals))
+    for rows, total in zip(members, totals, strict=True):
+        if total:
+            balanced[rows] *= share / total
     return balanced
-
-
-# Problems with at most this many samples on average are created together: at least 16, or it saves
-# no time, and at most 1024, to bound memory.
-_FEW_SAMPLES = 200
-_FEWEST_TOGETHER, _MOST_TOGETHER = 16, 1024
 
 
 class ProblemList:
@@ -241,38 +286,6 @@ class ProblemList:
         if is_swapped:
             np.logical_not(is_positive, out=is_positive)
         return BinaryProblem(name, self._all_rows, is_positive)
-
-    def take(self, numbers: Sequence[int]) -> list[BinaryProblem]:
-        """Return several problems; small ones are created together, in a third less time."""
-        taken: list[BinaryProblem] = []
-        for first in range(0, len(numbers), _MOST_TOGETHER):
-            taken += self._take_together(numbers[first : first + _MOST_TOGETHER])
-        return taken
-
-    def _take_together(self, numbers: Sequence[int]) -> list[BinaryProblem]:
-        if len(numbers) < _FEWEST_TOGETHER:
-            return [self[k] for k in numbers]
-        pairs = [(self._negative[k], self._positive[k]) for k in numbers]
-        # Problems with all classes share their row numbers, and those with many are not small.
-        most_classes = max(len(below) + len(above) for below, above in pairs)
-        if most_classes >= min(len(self._counts), _FEW_SAMPLES):
-            return [self[k] for k in numbers]
-        counts = self._counts.tolist()
-        sizes = np.array([[sum([counts[i] for i in side]) for side in pair] for pair in pairs])
-        starts = np.concatenate([[0], np.cumsum(sizes.sum(axis=1))])
-        if not 0 < starts[-1] <= _FEW_SAMPLES * len(numbers):
-            return [self[k] for k in numbers]
-        rows = np.concatenate(
-            [self.rows_of_class[i] for pair in pairs for side in pair for i in side]
-        )
-        problem_of = np.repeat(np.arange(len(numbers)), np.diff(starts))
-        # Sorting keeps the problems apart, and restores the order of the data within each.
-        order = np.argsort(problem_of * (int(rows.max()) + 1) + rows, kind="stable")
-        rows, is_positive = rows[order], order >= (starts[:-1] + sizes[:, 0])[problem_of]
-        return [
-            BinaryProblem(self._names[k], rows[start:end], is_positive[start:end])
-            for k, (start, end) in zip(numbers, pairwise(starts.tolist()), strict=True)
-        ]
 
 
 class Dichotomy(NamedTuple):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,9 @@ from sklearn.svm import SVC, NuSVC
 from polytomy.calibration.calibrators import CALIBRATORS, find_calibrator, fit_sides
 from polytomy.calibration.folds import Folds
 from polytomy.calibration.vector_scaling import VectorScaling
-from polytomy.errors import Argument, ArgumentError, PolytomyError, SchemeError
-from polytomy.inputs.numbers import check_weights
+from polytomy.errors import Argument, ArgumentError, SchemeError
 from polytomy.inputs.rows import count_rows, take_columns, take_rows
+from polytomy.learners.any_estimator import FoldError, run_jobs, score_by_fold
 from polytomy.learners.options import TrainingOptions
 from polytomy.learners.preparation import (
     check_neighbours,
@@ -32,54 +31,12 @@ from polytomy.learners.preparation import (
     tags_of,
     takes_pairwise_values,
 )
-from polytomy.learners.problems import Dichotomy, WholePartition
+from polytomy.learners.problems import SidesProblem, WholePartition, sides_problem
 from polytomy.learners.trained import METHODS, Output, TrainedBinary
-from polytomy.learners.workload import Trained, Workload, run_jobs
+from polytomy.learners.workload import Trained, Workload, weights_of_problem
 from polytomy.states import State, field_values, stored_as
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SidesProblem:
-    """The training samples of a partition with several sides, as row numbers.
-
-    Attributes
-    ----------
-    name : name of the partition, for messages
-    rows : array of shape (n_samples,), rows of the training data, ascending
-    sides : array of shape (n_samples,), the side of each row
-    n_sides : int
-    """
-
-    name: str
-    rows: NDArray[np.intp]
-    sides: NDArray[np.intp]
-    n_sides: int
-
-    def keep(self, mask: NDArray[np.bool_]) -> SidesProblem:
-        """Return the problem with only the samples where `mask` is true."""
-        return replace(self, rows=self.rows[mask], sides=self.sides[mask])
-
-
-def sides_problem(
-    rows_of_class: Sequence[NDArray[np.intp]], sides: Sequence[Sequence[int]], *, name: str
-) -> SidesProblem:
-    """Return the problem of separating the classes on the sides of a partition.
-
-    Parameters
-    ----------
-    rows_of_class : as `polytomy.inputs.rows.group_rows` returns them
-    sides : class indices of each side
-    name : name of the partition
-    """
-    parts = [(side, rows_of_class[k]) for side, classes in enumerate(sides) for k in classes]
-    nothing = np.empty(0, dtype=np.intp)
-    rows = np.concatenate([nothing, *[rows for _, rows in parts]])
-    numbers = np.repeat([side for side, _ in parts], [len(rows) for _, rows in parts])
-    # Keep the order of the data, so that the fit is the same as on a masked copy of the data.
-    order = np.argsort(rows)
-    return SidesProblem(name, rows[order], numbers[order].astype(np.intp), len(sides))
 
 
 @stored_as("sided model")
@@ -271,39 +228,25 @@ def train_sided_models(work: Workload) -> list[Trained | None]:
             wholes.setdefault(each.whole, []).append(k)
     tasks = (
         (
-            work.dichotomies[numbers[0]],
+            work.dichotomies[numbers[0]].estimator,
             work.X,
             sides_problem(work.problems.rows_of_class, whole.sides, name=whole.name),
             work.options,
             work.folds,
             work.seeds[numbers[0]],
+            work.dichotomies[numbers[0]].model,
         )
         for whole, numbers in wholes.items()
     )
     trained: list[Trained | None] = [None] * len(work.dichotomies)
     # joblib would start its workers even without a task.
-    results = run_jobs(_train_whole, tasks, work.options.n_jobs) if wholes else ()
-    for numbers, sides in zip(wholes.values(), results, strict=True):
+    results = run_jobs(train_sides, tasks, work.options.n_jobs) if wholes else ()
+    for numbers, (sides, seconds) in zip(wholes.values(), results, strict=True):
+        sides[0] = sides[0].timed(seconds)
         for k in numbers:
             trained[k] = sides[work.dichotomies[k].side]
             work.listener.trained(work.dichotomies[k].name)
     return trained
-
-
-def _train_whole(
-    dichotomy: Dichotomy,
-    X: Any,
-    problem: SidesProblem,
-    options: TrainingOptions,
-    folds: Folds | None,
-    seed: int | None,
-) -> list[Trained]:
-    started = perf_counter()
-    sides = train_sides(
-        dichotomy.estimator, X, problem, options, folds=folds, seed=seed, model=dichotomy.model
-    )
-    first = replace(sides[0].binary, seconds=perf_counter() - started)
-    return [sides[0]._replace(binary=first), *sides[1:]]
 
 
 def train_sides(
@@ -311,7 +254,6 @@ def train_sides(
     X: Any,
     problem: SidesProblem,
     options: TrainingOptions,
-    *,
     folds: Folds | None,
     seed: int | None = None,
     model: str | None = None,
@@ -337,7 +279,7 @@ def train_sides(
     check_sides_calibration(calibration, problem.name, problem.n_sides)
     prepared = prepare_estimator(estimator, seed)
     _check_multi_class(prepared, problem)
-    weight = _weights_of_sides(problem, options, count_rows(X), model)
+    weight = weights_of_problem(problem, options, count_rows(X), model)
     fit_params = parameters_with_weights(prepared, arguments.fit_params, weight)
     if weight is not None:
         problem = problem.keep(weight[problem.rows] > 0)
@@ -352,7 +294,7 @@ def train_sides(
         return [Trained(binary) for binary in side_binaries(whole, columns)]
     try:
         values = trainer.hold_out(problem, folds, calibration, whole)
-    except _FoldError as error:
+    except FoldError as error:
         shortcoming = (
             f'Partition "{problem.name}" cannot be calibrated: a fold cannot be fitted ({error}); '
             "its uncalibrated answers are used instead."
@@ -370,10 +312,6 @@ def train_sides(
         Trained(binary, decisions[:, side])
         for side, binary in enumerate(side_binaries(whole, columns))
     ]
-
-
-class _FoldError(Exception):
-    """Raised if a fold cannot be fitted."""
 
 
 def check_sides_calibration(calibration: Any, name: str, n_sides: int) -> None:
@@ -400,23 +338,6 @@ def _check_multi_class(estimator: Any, problem: SidesProblem) -> None:
     machine = split_pipeline(estimator)[1]
     if isinstance(machine, SVC | NuSVC):
         machine.set_params(decision_function_shape="ovr")  # a value for each side, not each pair
-
-
-def _weights_of_sides(
-    problem: SidesProblem, options: TrainingOptions, n_rows: int, model: str | None
-) -> Floats | None:
-    """Return the weights of all rows of X, or None if all are one."""
-    given = options.arguments_for(model).sample_weight
-    weight = None if given is None else check_weights(given, n_rows)
-    if not options.balances_sides:
-        return weight
-    balanced = np.ones(n_rows) if weight is None else weight.copy()
-    own = balanced[problem.rows]
-    totals = np.bincount(problem.sides, weights=own, minlength=problem.n_sides)
-    share = own.sum() / max(1, np.count_nonzero(totals))
-    factors = np.divide(share, totals, out=np.ones_like(totals), where=totals > 0)
-    balanced[problem.rows] = own * factors[problem.sides]
-    return balanced
 
 
 def _learn_scaling(
@@ -471,28 +392,20 @@ class _SidesTrainer:
         """Return the output for each row from the model that was trained without the row's fold.
 
         The output is the input of vector scaling, or probabilities if there is no scaling. It is
-        NaN
-        for rows that are neither in the problem nor scored by every binary.
+        NaN for rows that are neither in the problem nor scored by every binary.
         """
+
+        def score(fold: int, rows: NDArray[np.intp]) -> Floats:
+            is_kept = folds.is_trained_on[fold, problem.rows]
+            is_whole = folds.is_only_part or bool(is_kept.all())
+            model = whole if is_whole else self.train(problem.keep(is_kept), calibration)
+            part = take_rows(self.X, rows)
+            if self.takes_pairwise_values:
+                part = take_columns(part, problem.rows[is_kept])
+            return self._answers(model, part, whole)
+
         values = np.full((len(folds.fold_of), problem.n_sides), np.nan)
-        is_wanted = np.zeros(len(values), dtype=np.bool_)
-        is_wanted[folds.scored] = is_wanted[problem.rows] = True
-        for fold, is_trained_on in enumerate(folds.is_trained_on):
-            rows = np.flatnonzero((folds.fold_of == fold) & is_wanted)
-            is_kept = is_trained_on[problem.rows]
-            if not len(rows):
-                continue
-            try:
-                is_whole = folds.is_only_part or bool(is_kept.all())
-                model = whole if is_whole else self.train(problem.keep(is_kept), calibration)
-                part = take_rows(self.X, rows)
-                if self.takes_pairwise_values:
-                    part = take_columns(part, problem.rows[is_kept])
-                values[rows] = self._answers(model, part, whole)
-            except PolytomyError:
-                raise
-            except ValueError as error:
-                raise _FoldError(str(error)) from error  # fitting all samples worked
+        score_by_fold(values, folds, problem.rows, score)
         return values
 
     @staticmethod

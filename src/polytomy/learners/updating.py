@@ -13,8 +13,8 @@ from polytomy.errors import ArgumentError
 from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.learners.preparation import prepare_estimator, side_labels
-from polytomy.learners.problems import BinaryProblem
-from polytomy.learners.sides import SidesModel, SidesProblem, choose_sides_output
+from polytomy.learners.problems import BinaryProblem, SidesProblem
+from polytomy.learners.sides import SidesModel, choose_sides_output
 from polytomy.learners.trained import Output, TrainedBinary, without_calibration
 
 
@@ -55,24 +55,12 @@ def update_binary(
     >>> binary.decisions(X) > 0
     array([False, False,  True,  True])
     """
-    _check_batches(estimator)
     if binary is None:
         binary = TrainedBinary(problem.name, Output.CONSTANT)
-    parameters = {}
-    if sample_weight is not None:
-        weight = check_weights(sample_weight, count_rows(X))
-        problem = problem.keep(weight[problem.rows] > 0)
-        parameters["sample_weight"] = weight[problem.rows]
-    if not problem.n_samples:
+    model = _train_batch(binary.estimator, estimator, X, problem, random_state, sample_weight)
+    if model is None:
         return binary
-    if binary.estimator is None:
-        model = prepare_estimator(estimator, random_state)
-    else:
-        model = deepcopy(binary.estimator)
-    part = take_rows(X, problem.rows)
-    sides = side_labels(model)
-    model.partial_fit(part, problem.labelled(sides), classes=np.array(sides), **parameters)
-    return without_calibration(replace(binary, estimator=model, classes=sides))
+    return without_calibration(replace(binary, estimator=model, classes=side_labels(model)))
 
 
 def update_sides(
@@ -96,29 +84,42 @@ def update_sides(
     estimator, X, random_state, sample_weight : see `update_binary`
     problem : SidesProblem
     """
-    _check_batches(estimator)
     if model is None:
         model = SidesModel(problem.name, problem.n_sides, None, ())
+    trained = _train_batch(model.estimator, estimator, X, problem, random_state, sample_weight)
+    if trained is None:
+        return model
+    output, scaling = choose_sides_output(trained, None, problem.n_sides)
+    every = tuple(range(problem.n_sides))
+    return SidesModel(problem.name, problem.n_sides, trained, every, every, output, scaling)
+
+
+def _train_batch(
+    fitted: Any,
+    estimator: Any,
+    X: Any,
+    problem: BinaryProblem | SidesProblem,
+    random_state: int | None,
+    sample_weight: ArrayLike | None,
+) -> Any:
+    """Return a copy of the fitted estimator after one more batch; for the first, of the estimator.
+
+    Return None if the batch has no sample of the problem.
+    """
+    if not hasattr(estimator, "partial_fit"):
+        raise ArgumentError(
+            f"{estimator!r} has no partial_fit. Use fit, or an estimator such as SGDClassifier()."
+        )
     parameters = {}
     if sample_weight is not None:
         weight = check_weights(sample_weight, count_rows(X))
         problem = problem.keep(weight[problem.rows] > 0)
         parameters["sample_weight"] = weight[problem.rows]
     if not len(problem.rows):
-        return model
-    if model.estimator is None:
-        trained = prepare_estimator(estimator, random_state)
-    else:
-        trained = deepcopy(model.estimator)
-    sides = np.arange(problem.n_sides)
-    trained.partial_fit(take_rows(X, problem.rows), problem.sides, classes=sides, **parameters)
-    output, scaling = choose_sides_output(trained, None, problem.n_sides)
-    every = tuple(sides.tolist())
-    return SidesModel(problem.name, problem.n_sides, trained, every, every, output, scaling)
-
-
-def _check_batches(estimator: Any) -> None:
-    if not hasattr(estimator, "partial_fit"):
-        raise ArgumentError(
-            f"{estimator!r} has no partial_fit. Use fit, or an estimator such as SGDClassifier()."
-        )
+        return None
+    model = prepare_estimator(estimator, random_state) if fitted is None else deepcopy(fitted)
+    is_binary = isinstance(problem, BinaryProblem)
+    classes = np.array(side_labels(model) if is_binary else range(problem.n_sides))
+    targets = classes[problem.sides.astype(np.intp)]
+    model.partial_fit(take_rows(X, problem.rows), targets, classes=classes, **parameters)
+    return model

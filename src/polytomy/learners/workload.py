@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.parallel import Parallel, delayed
 
 from polytomy.calibration.folds import Folds
 from polytomy.inputs.numbers import check_weights
 from polytomy.learners.options import TrainingListener, TrainingOptions
-from polytomy.learners.problems import BinaryProblem, Dichotomy, ProblemList, balance_sides
+from polytomy.learners.problems import (
+    BinaryProblem,
+    Dichotomy,
+    ProblemList,
+    SidesProblem,
+    balance_sides,
+)
 from polytomy.learners.trained import Output, TrainedBinary
-
-_Result = TypeVar("_Result")
 
 ONE_SIDED = "cv holds out no samples, or only samples of one side"
 """Why a calibrator cannot learn from the folds, as a clause."""
@@ -42,6 +44,10 @@ class Trained(NamedTuple):
 
     binary: TrainedBinary
     scores: NDArray[np.float32] | None = None
+
+    def timed(self, seconds: float) -> Trained:
+        """Return the same with a training time."""
+        return self._replace(binary=replace(self.binary, seconds=seconds))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,10 +123,15 @@ class Workload:
 
     def constant(self, problem: BinaryProblem) -> Trained:
         """Return the binary of a problem with an empty side, and its scores."""
-        binary = constant_binary(problem)
-        if self.folds is None:
-            return Trained(binary)
-        return Trained(binary, np.full(len(self.folds.scored), binary.constant, dtype=np.float32))
+        return train_constant(problem, self.folds)
+
+
+def train_constant(problem: BinaryProblem, folds: Folds | None) -> Trained:
+    """Return the binary of a problem with an empty side, and its scores."""
+    binary = constant_binary(problem)
+    if folds is None:
+        return Trained(binary)
+    return Trained(binary, np.full(len(folds.scored), binary.constant, dtype=np.float32))
 
 
 def constant_binary(problem: BinaryProblem) -> TrainedBinary:
@@ -135,21 +146,12 @@ def describe_shortcoming(binary: TrainedBinary, reason: str) -> str:
 
 
 def weights_of_problem(
-    problem: BinaryProblem, options: TrainingOptions, n_rows: int, model: str | None = None
+    problem: BinaryProblem | SidesProblem,
+    options: TrainingOptions,
+    n_rows: int,
+    model: str | None = None,
 ) -> NDArray[np.float64] | None:
     """Return the weights of all rows of X in one problem, or None if all are one."""
     given = options.arguments_for(model).sample_weight
     weight = None if given is None else check_weights(given, n_rows)
     return balance_sides(problem, weight, n_rows) if options.balances_sides else weight
-
-
-def run_jobs(
-    function: Callable[..., _Result], tasks: Iterable[tuple[Any, ...]], n_jobs: int | None
-) -> Iterable[_Result]:
-    """Return the results of joblib's jobs in order, one by one as they arrive if possible."""
-    parallel = Parallel(n_jobs=n_jobs)
-    # A backend that cannot stream its results, such as Dask's, raises a ValueError.
-    with suppress(ValueError):
-        parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-    results: Iterable[_Result] = parallel(delayed(function)(*task) for task in tasks)
-    return results

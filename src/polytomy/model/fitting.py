@@ -17,8 +17,8 @@ from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.any_estimator import train_estimators
 from polytomy.learners.linear.training import train_linear_models
 from polytomy.learners.options import TrainingListener, TrainingOptions
-from polytomy.learners.problems import Dichotomy, binary_problem
-from polytomy.learners.sides import side_binaries, sides_problem, train_sided_models
+from polytomy.learners.problems import Dichotomy, binary_problem, sides_problem
+from polytomy.learners.sides import side_binaries, train_sided_models
 from polytomy.learners.svm.matrix import fix_gamma
 from polytomy.learners.svm.training import train_svms
 from polytomy.learners.trained import TrainedBinary

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from unittest import mock
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polytomy.inputs.rows import group_rows
-from polytomy.learners import problems as problem_list
 from polytomy.learners.problems import ProblemList, binary_problem
 
 
@@ -29,28 +26,6 @@ def test_problems_are_those_made_one_by_one(seed: int) -> None:
         assert problems[k].name == problems.part([k])[0].name == expected.name
         np.testing.assert_array_equal(problems[k].rows, expected.rows)
         np.testing.assert_array_equal(problems[k].is_positive, expected.is_positive)
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_problems_taken_together_are_those_made_one_by_one(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    n_classes = int(rng.integers(3, 9))
-    # Index −1 is a sample of no class.
-    rows = group_rows(rng.integers(-1, n_classes, int(rng.integers(0, 60))), n_classes)
-    sides = rng.integers(-1, 2, size=(30, n_classes))
-    sides[np.arange(30), rng.integers(0, n_classes, 30)] = 0  # no problem has all classes
-    negative = [np.flatnonzero(row < 0).tolist() for row in sides]
-    positive = [np.flatnonzero(row > 0).tolist() for row in sides]
-    problems = ProblemList(rows, list(map(str, range(30))), negative, positive)
-    numbers = rng.integers(0, 30, int(rng.integers(0, 40))).tolist()
-    bounds = {"_FEWEST_TOGETHER": 2, "_MOST_TOGETHER": int(rng.integers(1, 20))}
-    with mock.patch.multiple(problem_list, **bounds):
-        taken = problems.take(numbers)
-    assert [problem.name for problem in taken] == list(map(str, numbers))
-    for k, problem in zip(numbers, taken, strict=True):
-        expected = binary_problem(rows, negative[k], positive[k], name=str(k))
-        np.testing.assert_array_equal(problem.rows, expected.rows)
-        np.testing.assert_array_equal(problem.is_positive, expected.is_positive)
 
 
 def test_problems_with_all_rows_share_their_row_numbers() -> None:

@@ -7,7 +7,8 @@ from sklearn.svm import SVC
 
 from polytomy.errors import ArgumentError, SchemeError
 from polytomy.inputs.rows import group_rows
-from polytomy.learners.sides import SidesModel, adopt_sides, side_binaries, sides_problem
+from polytomy.learners.problems import sides_problem
+from polytomy.learners.sides import SidesModel, adopt_sides, side_binaries
 from polytomy.learners.trained import Output
 
 GENERATOR = np.random.default_rng(0)

@@ -42,8 +42,10 @@ def problem(monkeypatch):
 def test_the_time_of_all_problems_is_measured_and_added_up(problem, monkeypatch):
     X, whole = problem
     # A clock by which the steps of n rows take n² / 10⁴ seconds, and kernel values nothing.
-    monkeypatch.setattr(estimates._Timer, "_time", lambda self, svc, part: part.n_samples**2 / 1e4)
-    monkeypatch.setattr(estimates._Timer, "seconds_of_pair", lambda self, svc, problem: 0.0)
+    monkeypatch.setattr(
+        estimates, "time_training", lambda work, budget, svc, part: part.n_samples**2 / 1e4
+    )
+    monkeypatch.setattr(estimates, "time_kernel_value", lambda svc, numbers, problem: 0.0)
     half = whole.keep(np.arange(600) < 300)
     found = estimate_training([SVC()] * 3, X, [whole, half, half], OPTIONS)
     assert (found.n_machines, found.most_rows) == (3, 600)
@@ -53,8 +55,8 @@ def test_the_time_of_all_problems_is_measured_and_added_up(problem, monkeypatch)
 
 def test_kernel_values_of_a_shared_matrix_are_counted_once(problem, monkeypatch):
     X, whole = problem
-    monkeypatch.setattr(estimates._Timer, "_time", lambda self, svc, part: 1e-9)
-    monkeypatch.setattr(estimates._Timer, "seconds_of_pair", lambda self, svc, problem: 1e-3)
+    monkeypatch.setattr(estimates, "time_training", lambda work, budget, svc, part: 1e-9)
+    monkeypatch.setattr(estimates, "time_kernel_value", lambda svc, numbers, problem: 1e-3)
     found = estimate_training([SVC()] * 4, X, [whole] * 4, OPTIONS)
     assert found.seconds == pytest.approx(1e-3 * 600**2, rel=1e-3)
 

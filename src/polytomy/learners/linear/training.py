@@ -154,8 +154,7 @@ class BatchTrainer:
             )
             seconds = (perf_counter() - started) / len(to_train)
             for i, each in zip(to_train, found, strict=True):
-                binary = replace(each.trained.binary, seconds=seconds)
-                trained[i] = each._replace(trained=each.trained._replace(binary=binary))
+                trained[i] = each._replace(trained=each.trained.timed(seconds))
         return [
             trained.get(i) or TrainedModel(self._work.constant(problem))
             for i, problem in enumerate(own)

@@ -12,7 +12,7 @@ features.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,34 +36,6 @@ _BLOCK_BYTES = 2**24
 Weights = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]
 
 
-class Evaluator(Protocol):
-    """Adds the scores of samples."""
-
-    def add_scores(self, X: Any, scores: NDArray[np.float64]) -> None:
-        """Add the machines' sums over the vectors to scores of shape (n_samples, n_machines)."""
-        ...
-
-
-def make_evaluator(
-    function: KernelFunction, vectors: Any, rows: NDArray[np.intp], weights: Weights, dtype: Any
-) -> Evaluator:
-    """Return the evaluator of dense or of sparse vectors.
-
-    Parameters
-    ----------
-    function : the kernel
-    vectors : array or CSR array of shape (n_stored, n_features)
-    rows : the rows of `vectors` that are used
-    weights : (starts, machines, coefficients)
-        The coefficients of the n-th of these rows, and the machines they belong to, are at
-        starts[n] to starts[n + 1].
-    dtype : float64 or float32, precision of inner products and distances
-    """
-    if is_sparse(vectors):
-        return SparseEvaluator(function, vectors, rows, weights, dtype)
-    return DenseEvaluator(function, vectors, rows, weights, dtype)
-
-
 class DenseEvaluator:
     """Evaluates dense vectors; sparse samples are converted to dense ones.
 
@@ -72,6 +44,16 @@ class DenseEvaluator:
     the squared lengths, so the mean of the vectors is subtracted from vectors and samples first,
     and differences are used if some vector is still too long. In single precision, the mean is
     always subtracted before rounding, so that large values keep the digits that differ.
+
+    Parameters
+    ----------
+    function : the kernel
+    vectors : array of shape (n_stored, n_features)
+    rows : the rows of `vectors` that are used
+    weights : (starts, machines, coefficients)
+        The coefficients of the n-th of these rows, and the machines they belong to, are at
+        starts[n] to starts[n + 1].
+    dtype : float64 or float32, precision of inner products and distances
     """
 
     def __init__(
@@ -107,7 +89,10 @@ class DenseEvaluator:
 
 
 class SparseEvaluator:
-    """Evaluates sparse vectors; dense samples are converted to sparse ones, as in SVC."""
+    """Evaluates sparse vectors; dense samples are converted to sparse ones, as in SVC.
+
+    The parameters are those of `DenseEvaluator`, but the vectors are a CSR array.
+    """
 
     def __init__(
         self,
@@ -135,6 +120,14 @@ class SparseEvaluator:
                 self._weights,
                 scores[block],
             )
+
+
+def make_evaluator(
+    function: KernelFunction, vectors: Any, rows: NDArray[np.intp], weights: Weights, dtype: Any
+) -> DenseEvaluator | SparseEvaluator:
+    """Return the evaluator of dense or of sparse vectors."""
+    evaluator = SparseEvaluator if is_sparse(vectors) else DenseEvaluator
+    return evaluator(function, vectors, rows, weights, dtype)
 
 
 def _converted_blocks(X: Any, *, is_converted: bool) -> Any:

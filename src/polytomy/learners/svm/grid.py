@@ -6,7 +6,6 @@ problem. Here each is computed only once.
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,7 +24,6 @@ from polytomy.learners.options import TrainingOptions
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.svm.kernels import KernelFunction, squared_lengths, uses_gamma
 from polytomy.learners.svm.matrix import (
-    CACHE_BYTES,
     TooLargeError,
     WholeMatrix,
     as_numbers,
@@ -36,14 +34,12 @@ from polytomy.learners.svm.matrix import (
     check_compiled,
     check_range,
     check_suitable,
-    diagonal_of,
     kernel_of,
     train_machines,
 )
 from polytomy.learners.svm.worker import coefficient_bounds
 from polytomy.learners.workload import constant_binary, weights_of_problem
-from polytomy.routines.reference.kernels import KERNEL_VALUES
-from polytomy.routines.reference.smo import FROM_PREVIOUS_RUN, FROM_ZERO, Problems
+from polytomy.routines.reference.smo import FROM_PREVIOUS_RUN
 from polytomy.routines.threads import one_blas_thread, run_tasks
 
 _Floats = NDArray[np.float64]
@@ -92,7 +88,6 @@ class KernelGrid:
     _place: NDArray[np.intp] = field(init=False)
     _n_kept: int = field(init=False)
     _matrices: dict[KernelFunction, WholeMatrix] = field(init=False, default_factory=dict)
-    _local: threading.local = field(init=False, default_factory=threading.local)
 
     def __post_init__(self) -> None:
         check_compiled()
@@ -213,38 +208,21 @@ class KernelGrid:
         bounds = np.vstack(
             [coefficient_bounds([svc], ends, problem.is_positive, whole, weight) for svc in svcs]
         )
-        svc = svcs[0]
-        problems = Problems(
-            columns=columns,
-            ends=ends[1:],
-            signs=-problem.targets[order].astype(np.float64),
-            bounds=bounds[:, order],
-            parameters=np.tile(np.array(kernel.code[1:], dtype=np.float64), (len(svcs), 1)),
-            diagonals=np.tile(diagonal_of(matrix, kernel, columns), (len(svcs), 1)),
-            tolerances=np.array([svc.tol], dtype=np.float64),
-            most_steps=np.array([svc.max_iter], dtype=np.int64),
-            shrinks=np.array([svc.shrinking], dtype=np.bool_),
-        )
         coefficients, _, offsets, steps = train_machines(
-            problems,
-            matrix.rows(),
-            KERNEL_VALUES,
-            # An indefinite kernel has several solutions; the starting point decides which is found.
-            FROM_PREVIOUS_RUN if kernel.about.is_definite else FROM_ZERO,
-            self._cache(problem.n_samples),
+            matrix,
+            kernel,
+            svcs[:1],
+            columns,
+            ends[1:],
+            -problem.targets[order].astype(np.float64),
+            bounds[:, order],
+            FROM_PREVIOUS_RUN,
         )
         trained = perf_counter()
         support = np.flatnonzero(coefficients.any(axis=0))
         values = offsets - coefficients[:, support] @ of_held_out[columns[support]]
-        n_stopped = int(np.count_nonzero(steps == svc.max_iter))
+        n_stopped = int(np.count_nonzero(steps == svcs[0].max_iter))
         return _Scored(values, n_stopped, trained - started, perf_counter() - trained)
-
-    def _cache(self, n_samples: int) -> NDArray[np.float32]:
-        """Return this thread's buffer for rows of kernel values."""
-        if not hasattr(self._local, "cache"):
-            self._local.cache = np.empty(CACHE_BYTES // 4, dtype=np.float32)
-        cache: NDArray[np.float32] = self._local.cache
-        return cache if len(cache) >= 2 * n_samples else np.empty(2 * n_samples, dtype=np.float32)
 
 
 class _Scored(NamedTuple):

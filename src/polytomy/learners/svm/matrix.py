@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -38,6 +38,7 @@ from polytomy.routines.reference.kernels import (
     RowMaker,
     nothing_to_make,
 )
+from polytomy.routines.reference.smo import FROM_ZERO, Problems
 from polytomy.routines.threads import RoutineFailure, run_tasks
 
 CACHE_BYTES = 2**24
@@ -132,8 +133,6 @@ def size_in_words(n_bytes: float) -> str:
 # -- Checks whether estimators and data can be trained on a common kernel matrix, and why not --
 
 
-_PLAIN_TYPES = frozenset([bool, int, float, str, type(None)])
-
 _NOT_COMPILED = "the compiled routines are not used"
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -162,7 +161,7 @@ def check_suitable(estimator: Any) -> None:
         raise UnsuitableError("verbose=True asks for LIBSVM's own report")
     weights = np.ones(2)
     try:
-        _check_parameters(estimator)
+        estimator._validate_params()
         if estimator.class_weight is not None:
             sides = np.array(side_labels(estimator))
             weights = compute_class_weight(estimator.class_weight, classes=sides, y=sides)
@@ -173,25 +172,6 @@ def check_suitable(estimator: Any) -> None:
         raise UnsuitableError(f"its degree is above {LARGEST_DEGREE}")
     if not np.all(weights > 0):
         raise UnsuitableError("class_weight gives a side no weight")
-
-
-def _check_parameters(svc: SVC) -> None:
-    """Raise a ValueError if scikit-learn does not accept the parameters of an SVC.
-
-    The check takes as long as training a small machine, so values that passed are cached.
-    """
-    values = tuple([getattr(svc, name) for name in SVC._parameter_constraints])
-    types = tuple(map(type, values))
-    if _PLAIN_TYPES.issuperset(types):
-        _check_plain_parameters(values, types)
-    else:
-        svc._validate_params()
-
-
-@lru_cache(maxsize=256)
-def _check_plain_parameters(values: tuple[Any, ...], types: tuple[type, ...]) -> None:
-    """Check values; the types are in the cache key because 1 equals True."""
-    SVC(**dict(zip(SVC._parameter_constraints, values, strict=True)))._validate_params()
 
 
 def kernel_of(svc: SVC, X: Any) -> KernelFunction:
@@ -216,12 +196,56 @@ def check_compiled() -> None:
         raise UnsuitableError(_NOT_COMPILED)
 
 
-def train_machines(*arguments: Any) -> Any:
-    """Call the routine `train_machines`; raise an UnsuitableError if Numba fails."""
+def train_machines(
+    matrix: Matrix,
+    kernel: KernelFunction,
+    svcs: Sequence[SVC],
+    columns: NDArray[np.intp],
+    ends: NDArray[np.intp],
+    signs: NDArray[np.float64],
+    bounds: NDArray[np.float64],
+    start: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return coefficients, values, intercepts and numbers of steps of machines on a matrix.
+
+    Parameters
+    ----------
+    matrix : Matrix
+    kernel : KernelFunction
+    svcs : SVC of each problem
+    columns : array of shape (n_samples,), the samples of all problems as rows of the matrix
+    ends : array of shape (n_problems,), the end of each problem's samples
+    signs : array of shape (n_samples,), the sides
+    bounds : array of shape (n_runs, n_samples), the largest coefficients
+    start : where runs of a definite kernel start; an indefinite one starts from zero
+
+    Raises
+    ------
+    UnsuitableError
+        If Numba fails.
+    """
+    runs = np.ones((len(bounds), 1))
+    problems = Problems(
+        columns=columns,
+        ends=ends,
+        signs=signs,
+        bounds=bounds,
+        parameters=runs * kernel.code[1:],
+        diagonals=runs * diagonal_of(matrix, kernel, columns),
+        tolerances=np.array([svc.tol for svc in svcs], dtype=np.float64),
+        most_steps=np.array([svc.max_iter for svc in svcs], dtype=np.int64),
+        shrinks=np.array([svc.shrinking for svc in svcs], dtype=np.bool_),
+    )
+    largest = int(np.diff(ends, prepend=0).max())
+    cache = np.empty(max(CACHE_BYTES // 4, 2 * largest), dtype=np.float32)
+    start = start if kernel.about.is_definite else FROM_ZERO
+    arguments = problems, matrix.rows(), entry_form(matrix, kernel), start, cache
     try:
-        return routine("train_machines", "smo", needs_compiled=True)(*arguments)
+        train = routine("train_machines", "smo", needs_compiled=True)
+        coefficients, values, intercepts, steps = train(*arguments)
     except RoutineFailure:
         raise UnsuitableError(_NOT_COMPILED) from None
+    return coefficients, values, intercepts, steps
 
 
 def check_range(function: KernelFunction, largest_square: float) -> None:

@@ -80,7 +80,7 @@ def train_svms(work: Workload) -> list[Trained | None]:
     budget = check_budget(options.memory_budget)
     groups, reasons = group_by_matrix(estimators)
     numbers = [k for group in groups for k in group]
-    problems = dict(zip(numbers, work.problems.take(numbers), strict=True))
+    problems = {k: work.problems[k] for k in numbers}
     if options.arguments.sample_weight is not None:
         weight = check_weights(options.arguments.sample_weight, count_rows(work.X))
         problems = {k: each.keep(weight[each.rows] > 0) for k, each in problems.items()}
@@ -160,7 +160,7 @@ class GroupTrainer:
         self, numbers: Any, tasks: Sequence[Task], n_threads: int
     ) -> list[MachineData | UnsuitableError]:
         listener, folds = self.work.listener, self.work.folds
-        size = self._measure(numbers, tasks)
+        size = self.measure(numbers, tasks)
         is_small = size.matrix <= _SMALL_MATRIX
         if size.matrix <= _BATCHED_MATRIX:
             is_small |= max(problem.n_samples for _, problem in tasks) <= SMALL_PROBLEM
@@ -212,7 +212,7 @@ class GroupTrainer:
         self, numbers: Any, tasks: Sequence[Task], n_threads: int
     ) -> list[MachineData | UnsuitableError]:
         """Train each problem on its own matrix if that fits, as it does for pairs of classes."""
-        sizes = [self._measure(numbers, [task]) for task in tasks]
+        sizes = [self.measure(numbers, [task]) for task in tasks]
         needs = [size.with_one_thread for size in sizes]
         # Whether a problem fits must not depend on n_threads, so n_threads depends on what fits.
         largest = max((need for need in needs if need <= self.budget), default=1)
@@ -231,7 +231,8 @@ class GroupTrainer:
         batches = [[task] for task in tasks]
         return _run(attempts, max(1, n_threads), batches, self.work.listener)
 
-    def _measure(self, numbers: Any, tasks: Sequence[Task]) -> Size:
+    def measure(self, numbers: Any, tasks: Sequence[Task]) -> Size:
+        """Return the memory needed to train the problems on one matrix."""
         svcs, problems = zip(*tasks, strict=True)
         has_common_kernel = find_common_kernel(svcs, numbers) is not None
         n_runs = 1 + (0 if self.work.folds is None else self.work.folds.n_folds)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -23,16 +22,13 @@ from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.svm.kernels import KernelFunction
 from polytomy.learners.svm.machines import FoldMachines, Machine, MachineData
 from polytomy.learners.svm.matrix import (
-    CACHE_BYTES,
     Matrix,
     check_range,
-    diagonal_of,
-    entry_form,
     kernel_of,
     train_machines,
 )
 from polytomy.learners.workload import weights_of_problem
-from polytomy.routines.reference.smo import FEW_SAMPLES, FROM_FIRST_RUN, FROM_ZERO, Problems
+from polytomy.routines.reference.smo import FEW_SAMPLES, FROM_FIRST_RUN
 
 _Floats = NDArray[np.float64]
 
@@ -182,7 +178,6 @@ class Worker:
     numbers: Any
     options: TrainingOptions
     folds: Folds | None
-    _local: threading.local = field(default_factory=threading.local)
 
     def train(self, tasks: Sequence[Task]) -> list[MachineData]:
         """Train the machines of a batch of problems, each with samples on both sides.
@@ -248,31 +243,13 @@ class Worker:
             order = np.argsort(place)
         place, bounds = place[order], bounds[:, order]
         signs = np.where(batch.is_positive[order], -1.0, 1.0)
-        runs = np.ones((len(bounds), 1))
-        most_steps = np.array([svc.max_iter for svc in svcs], dtype=np.int64)
-        problems = Problems(
-            columns=place,
-            ends=batch.starts[1:],
-            signs=signs,
-            bounds=bounds,
-            parameters=runs * kernel.code[1:],
-            diagonals=runs * diagonal_of(self.matrix, kernel, place),
-            tolerances=np.array([svc.tol for svc in svcs], dtype=np.float64),
-            most_steps=most_steps,
-            shrinks=np.array([svc.shrinking for svc in svcs], dtype=np.bool_),
-        )
         coefficients, values, intercepts, steps = train_machines(
-            problems,
-            self.matrix.rows(),
-            entry_form(self.matrix, kernel),
-            # An indefinite kernel has several solutions; the starting point decides which is found.
-            FROM_FIRST_RUN if kernel.about.is_definite else FROM_ZERO,
-            self._cache(int(batch.sizes.max())),
+            self.matrix, kernel, svcs, place, batch.starts[1:], signs, bounds, FROM_FIRST_RUN
         )
         # Restore the order of the problems and the sign of the +1 side.
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
-        is_stopped = steps == most_steps
+        is_stopped = steps == np.array([svc.max_iter for svc in svcs])
         is_stopped[1:] &= folds.is_trained
         return _Trained(
             -coefficients[:, back], -values[:, back], intercepts, is_stopped.sum(axis=0)
@@ -323,13 +300,6 @@ class Worker:
                 if weight is not None
             ]
         )
-
-    def _cache(self, n_samples: int) -> NDArray[np.float32]:
-        """Return this thread's buffer for rows of kernel values."""
-        if not hasattr(self._local, "cache"):
-            self._local.cache = np.empty(CACHE_BYTES // 4, dtype=np.float32)
-        cache: NDArray[np.float32] = self._local.cache
-        return cache if len(cache) >= 2 * n_samples else np.empty(2 * n_samples, dtype=np.float32)
 
 
 def _divide(ends: NDArray[np.intp]) -> list[slice]:

@@ -9,6 +9,7 @@ from polytomy.learners.svm.kernels import KernelFunction
 from polytomy.learners.svm.machines import KernelMachine
 from polytomy.learners.svm.matrix import (
     UnsuitableError,
+    WholeMatrix,
     as_numbers,
     check_compiled,
     check_range,
@@ -18,6 +19,7 @@ from polytomy.learners.svm.matrix import (
 from polytomy.routines import dispatch
 from polytomy.routines.compiled import smo as compiled
 from polytomy.routines.reference import smo as reference
+from polytomy.routines.reference.smo import FROM_ZERO
 from polytomy.routines.threads import RoutineFailure
 from shared_kernel_cases import clouds, rest, train_shared
 
@@ -119,14 +121,17 @@ def test_where_numba_fails_the_reference_does_not_train(monkeypatch):
     def fail(*arguments):
         raise RoutineFailure from OSError("disk full")
 
+    kernel = KernelFunction("linear")
+    matrix, columns = WholeMatrix(np.eye(2), "linear", kernel), np.arange(2)
+    problem = [SVC()], columns, np.array([2]), np.array([1.0, -1.0]), np.ones((1, 2))
     monkeypatch.delenv("POLYTOMY_ROUTINES", raising=False)
     monkeypatch.setattr(dispatch, "_compiled_side", dispatch._CompiledSide())
     monkeypatch.setattr(compiled, "train_machines", fail)
     monkeypatch.setattr(reference, "train_machines", lambda *arguments: pytest.fail("trained"))
     with pytest.warns(RoutineWarning, match="disk full"), pytest.raises(UnsuitableError):
-        train_machines()
+        train_machines(matrix, kernel, *problem, FROM_ZERO)
     with pytest.raises(UnsuitableError):
-        train_machines()
+        train_machines(matrix, kernel, *problem, FROM_ZERO)
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ def test_what_is_known_about_the_training_is_kept(tmp_path):
     )
     with pytest.warns(CalibrationWarning, match="calibrat"):
         classifier.fit(X, Y)
+    classifier.cv = 5  # lists of rows are not saved
     again = reload(classifier, tmp_path)
     assert any(binary.shortcoming for binary in again.binaries_)
     for first, second in zip(classifier.binaries_, again.binaries_, strict=True):

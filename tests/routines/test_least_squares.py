@@ -191,7 +191,8 @@ def test_a_thousand_classes_have_the_minimum_of_another_solver(signs, kind):
     for r, p in zip(answers, found, strict=True):
         assert_minimum(code, r, p)
         q = residuals(code, r)
-        # The sum of the probabilities as a further row, as in `reference/systems.py`.
+        # The sum of the probabilities as a further row, as in
+        # `routines/reference/least_squares.py`.
         x, _ = nnls(np.vstack((q, np.ones(1000))), np.append(np.zeros(len(q)), 1.0))
         np.testing.assert_allclose(q @ p, q @ (x / x.sum()), rtol=0, atol=1e-9)
 

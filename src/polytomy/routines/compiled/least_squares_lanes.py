@@ -3,7 +3,8 @@
 The sample, or *lane*, is the last index of every array, so each arithmetic step is one vector
 operation over all lanes, whatever their supports are. Supports are found by block pivoting (Júdice
 and Pires 1994): solve on the guess, then move every class with the wrong sign into or out of the
-support. Samples that are not settled after a few steps are reported, and `cone.py` solves them.
+support. Samples that are not settled after a few steps are reported, and `least_squares_cone.py`
+solves them.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from polytomy.errors import ModelFileError
 
@@ -247,7 +247,9 @@ class State:
     def matrix(self, name: str, n_columns: int | None = None) -> Any:
         """Return an array of two dimensions, or a sparse matrix, of float64 or float32."""
         value: Any = self._values.get(name)
-        is_matrix = issparse(value) or (isinstance(value, np.ndarray) and value.ndim == 2)
+        is_matrix = scipy.sparse.issparse(value) or (
+            isinstance(value, np.ndarray) and value.ndim == 2
+        )
         if not is_matrix or value.dtype.name not in ("float64", "float32"):
             raise self.fault(name, "a matrix of floats")
         if n_columns not in (None, value.shape[1]):

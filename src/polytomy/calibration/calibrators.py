@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, Self, cast
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 
 from polytomy.calibration.vector_scaling import VectorScaling, fit_vector_scaling
 from polytomy.errors import Argument, ArgumentError
@@ -110,7 +110,7 @@ class LogisticMap:
     def predict(self, decision_values: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of the +1 side for each decision value."""
         values = np.asarray(decision_values, dtype=np.float64)
-        return np.asarray(expit(self.slope_ * values + self.intercept_))
+        return np.asarray(scipy.special.expit(self.slope_ * values + self.intercept_))
 
     @staticmethod
     def to_onnx(graph: Graph, values: Value, calibrators: Sequence[Any]) -> Value:
@@ -611,7 +611,7 @@ def calibrate(
         for each in calibrators
     ]
     slopes, intercepts = np.array(lines, dtype=np.float64).reshape(-1, 2).T
-    probabilities = np.asarray(expit(decision_values * slopes + intercepts))
+    probabilities = np.asarray(scipy.special.expit(decision_values * slopes + intercepts))
     for column, calibrator in enumerate(calibrators):
         if not isinstance(calibrator, LogisticMap):
             probabilities[:, column] = calibrator.predict(decision_values[:, column])

@@ -25,8 +25,8 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from polytomy.errors import Argument, ArgumentError, SchemeError
 from polytomy.inputs.arguments import did_you_mean
@@ -251,7 +251,7 @@ def fit_weights(
         ]
     )
     bounds = [(0.0, None), *[(None, None)] * (len(x) - 1)]
-    found = minimize(
+    found = scipy.optimize.minimize(
         loss_and_gradient,
         x,
         jac=True,

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.rows import stack_rows, take_rows
@@ -108,7 +108,7 @@ class Reservoir:
     def state(self) -> dict[str, Any]:
         """Return all fields; the rows must be floating-point numbers."""
         X = self.X
-        is_matrix = issparse(X) or (
+        is_matrix = scipy.sparse.issparse(X) or (
             isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.ndim == 2
         )
         if X is not None and not is_matrix:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from polytomy.states import LARGEST, State, field_values, stored_as
 
@@ -95,7 +95,7 @@ def fit_vector_scaling(
         return float(loss + 0.5 * parameters @ parameters), gradient + parameters
 
     start = np.zeros(1 if common_slope else 2 * n_sides)
-    found = minimize(loss_and_slope, start, jac=True, method="L-BFGS-B").x
+    found = scipy.optimize.minimize(loss_and_slope, start, jac=True, method="L-BFGS-B").x
     log_slopes, intercepts = _spread_parameters(found, n_sides, common_slope)
     return VectorScaling(np.exp(log_slopes) / spread, intercepts)
 

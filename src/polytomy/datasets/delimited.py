@@ -16,7 +16,6 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import cpu_count
 from numpy.typing import NDArray
 
 from polytomy.datasets.columns import Columns, choose_columns, is_header
@@ -132,7 +131,7 @@ class DelimitedTable(Table):
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
         # A pipe may be slow: its samples are not held back until later ones arrive.
-        n_threads = 0 if isinstance(self._path, Stream) else min(_MOST_THREADS, cpu_count())
+        n_threads = 0 if isinstance(self._path, Stream) else min(_MOST_THREADS, os.cpu_count() or 1)
         dialect = self._dialect
         texts = text_blocks(
             self._path, n_rows, comment=dialect.comment, skip_first=dialect.skip_first, is_last=True

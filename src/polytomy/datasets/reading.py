@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import vstack
 
 from polytomy.datasets.columns import Features, Target
 from polytomy.datasets.formats import FORMATS, find_format, open_source
@@ -227,7 +227,7 @@ def _join_parts(parts: list[Any]) -> Any:
     if len(parts) == 1:
         return parts[0]
     if is_sparse(parts[0]):
-        return vstack(parts, "csr")
+        return scipy.sparse.vstack(parts, "csr")
     # The pages of a new array take memory only once they are written to.
     whole = np.empty((sum(map(len, parts)), parts[0].shape[1]))
     last = len(whole)

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from polytomy.datasets.fields import number_labels, why_not_a_number
 from polytomy.datasets.sources import Source, Stream, TextBlock, first_lines, text_blocks
@@ -56,7 +56,7 @@ class _PairTable(Table):
     def _lines(self, n_rows: int, *, is_last: bool = False) -> Iterator[TextBlock]:
         return text_blocks(self._path, n_rows, comment=b"#", is_last=is_last)
 
-    def _parse(self, block: TextBlock) -> tuple[csr_array, NDArray[np.float64]]:
+    def _parse(self, block: TextBlock) -> tuple[scipy.sparse.csr_array, NDArray[np.float64]]:
         """Return the values of a block, with indices as they are in the file, and the labels."""
         from sklearn.datasets import load_svmlight_file
 
@@ -68,7 +68,7 @@ class _PairTable(Table):
         is_good = X.shape[0] == len(block.numbers) and X.shape[1] <= self._largest + 1
         if not (is_good and np.isfinite(X.data).all() and np.isfinite(y).all()):
             raise self._explain(block)
-        return csr_array(X), y
+        return scipy.sparse.csr_array(X), y
 
     def _make_block(self, X: Any, y: NDArray[np.float64], block: TextBlock) -> RawBlock:
         labels = None
@@ -141,7 +141,7 @@ class SvmlightTable(_PairTable):
                 return True
         return False
 
-    def _check_not_kernel(self, X: csr_array) -> None:
+    def _check_not_kernel(self, X: scipy.sparse.csr_array) -> None:
         """Raise DataError if rows may be those of a kernel: ``0:1 1:value``, ``0:2 1:value``."""
         numbers = np.arange(X.shape[0]) + 1.0
         if len(numbers) > 1 and np.array_equal(X[:, [0]].toarray()[:, 0], numbers):
@@ -165,7 +165,7 @@ class SvmlightTable(_PairTable):
                 raise self._explain(block)
             shape = (X.shape[0], max(n_features, width))
             parts = X.data, X.indices - first, X.indptr
-            yield self._make_block(csr_array(parts, shape), y, block)
+            yield self._make_block(scipy.sparse.csr_array(parts, shape), y, block)
 
     def _explain_pairs(self, pairs: list[str]) -> list[str | Argument]:
         previous = -1
@@ -210,7 +210,7 @@ class SvmlightTable(_PairTable):
         return []
 
 
-def _has_zero(X: csr_array) -> bool:
+def _has_zero(X: scipy.sparse.csr_array) -> bool:
     return X.nnz > 0 and int(X.indices.min()) == 0
 
 
@@ -273,7 +273,7 @@ class SvmlightFormat(Format):
                 f"labels in the svmlight format must be numbers; got {y.tolist()[0]!r}. Use "
                 "another format."
             )
-        X = csr_array(data.X)
+        X = scipy.sparse.csr_array(data.X)
         labels, values = shorten_numbers(y), shorten_numbers(X.data)
         starts = X.indptr.tolist()
         base = 0 if data.is_zero_based else 1

@@ -1,4 +1,8 @@
-"""Binaries of any kind, each evaluated separately, in parallel."""
+"""A bank: many trained binaries evaluated as one.
+
+Support vector machines and linear models have their own groups. The groups here are for the sides
+of one model, and for binaries that are evaluated one by one.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,7 @@ from polytomy.learners.linear.evaluation import (
     LinearMember,
     linear_member,
 )
+from polytomy.learners.preparation import name_kind
 from polytomy.learners.sides_graph import export_sides
 from polytomy.learners.svm.evaluation import KernelGroup, KernelMember, is_exact, kernel_member
 from polytomy.learners.trained import (
@@ -74,10 +79,7 @@ class GenericGroup:
 
 
 def _describe_unexported(binary: TrainedBinary) -> str:
-    kind = type(binary.estimator).__name__
-    steps = getattr(binary.estimator, "steps", None)
-    if steps is not None:
-        kind = f"{kind} of {', '.join(type(step).__name__ for _, step in steps)}"
+    kind = name_kind(binary.estimator)
     kernel = getattr(binary.estimator, "kernel", None)
     if kernel is not None:
         kind = f"{kind} with kernel {getattr(kernel, '__name__', kernel)}"
@@ -88,9 +90,6 @@ def _describe_unexported(binary: TrainedBinary) -> str:
         "classifier; alone, or in a pipeline after StandardScaler, MaxAbsScaler, or MinMaxScaler "
         "without clip."
     )
-
-
-# -- Binaries for the sides of one partition, whose common model is evaluated once --
 
 
 class SidesGroup:
@@ -120,9 +119,6 @@ class SidesGroup:
         """Return the same as a graph."""
         model = self._first.estimator
         return graph.pick(export_sides(graph, X, model), np.array(self._sides), model.n_sides)
-
-
-# -- A bank: many trained binaries evaluated as one --
 
 
 _Member = TypeVar("_Member")

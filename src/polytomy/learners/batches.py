@@ -19,11 +19,6 @@ from polytomy.learners.problems import BinaryProblem
 
 _Task = TypeVar("_Task")
 
-# Most samples in a batch, and most scores (rows of the data times problems). Larger batches save
-# nothing, and leave too few batches for the threads.
-_MOST_SAMPLES = 2**12
-_MOST_SCORES = 2**21
-
 
 @dataclass(frozen=True, eq=False)
 class Batch:
@@ -80,25 +75,24 @@ class Batch:
 
 
 def divide_into_batches(
-    tasks: Sequence[_Task], problems: Sequence[BinaryProblem], n_rows: int
+    tasks: Sequence[_Task], sizes: Sequence[int], most_samples: int, most_tasks: int
 ) -> Iterator[list[_Task]]:
     """Yield consecutive tasks whose problems fit in one batch; a batch has at least one task.
 
     Parameters
     ----------
     tasks : tasks, one for each problem
-    problems : the problems, in the same order
-    n_rows : number of rows of the data
+    sizes : number of samples of each problem
+    most_samples, most_tasks : largest size of a batch
     """
     batch: list[_Task] = []
     n_samples = 0
-    for task, problem in zip(tasks, problems, strict=True):
-        n_samples += problem.n_samples
-        is_full = n_samples > _MOST_SAMPLES or (1 + len(batch)) * n_rows > _MOST_SCORES
-        if batch and is_full:
+    for task, size in zip(tasks, sizes, strict=True):
+        if batch and (n_samples + size > most_samples or len(batch) >= most_tasks):
             yield batch
-            batch, n_samples = [], problem.n_samples
+            batch, n_samples = [], 0
         batch.append(task)
+        n_samples += size
     if batch:
         yield batch
 

@@ -52,9 +52,6 @@ def features_of(estimator: Any) -> int | None:
     return getattr(estimator, "n_features_in_", None)
 
 
-# -- parameters ---------------------------------------------------------------------------------
-
-
 @lru_cache(maxsize=64)
 def _default_parameters(type_: type) -> dict[str, Any]:
     """Return the parameters of an estimator of scikit-learn, except its seed."""
@@ -134,9 +131,6 @@ def _set_features(estimator: Any, state: State, n_features: int) -> Any:
     return estimator
 
 
-# -- linear models ------------------------------------------------------------------------------
-
-
 def _linear_state(model: Any) -> dict[str, Any] | None:
     parameters = _parameters_state(model)
     if parameters is None or not hasattr(model, "coef_"):
@@ -182,9 +176,6 @@ def _set_classes(estimator: Any, classes: Any) -> None:
 def _binarizer_of(type_: str, classes: tuple[Any, ...]) -> LabelBinarizer:
     """Return the label binarizer that a fitted RidgeClassifier holds."""
     return LabelBinarizer(neg_label=-1).fit(np.array(classes, dtype=type_))
-
-
-# -- support vector machines --------------------------------------------------------------------
 
 
 class _SharedSvc(NamedTuple):
@@ -255,9 +246,6 @@ def _read_svc(type_: type, state: State) -> Any:
         raise state.fault("parameters", "those of a machine with this kernel")
     svc.classes_ = state.labels("classes", 2)
     return _set_features(svc, state, machine.n_features_in_)
-
-
-# -- scalers and pipelines ----------------------------------------------------------------------
 
 
 def _scaler_state(scaler: Any) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""scikit-learn pipelines: their steps, and the steps before the last."""
+"""Estimators before and while they are fitted: checks, clones, seeds, weights, rows."""
 
 from __future__ import annotations
 
@@ -59,7 +59,12 @@ def _acting(steps: Sequence[tuple[str, Any]]) -> list[Any]:
     return [step for _, step in steps if not (step is None or isinstance(step, str))]
 
 
-# -- Preparing an estimator for one binary problem: cloning, seeds, weights --
+def name_kind(estimator: Any) -> str:
+    """Return the name of an estimator's class; for a pipeline, also those of its steps."""
+    kind, steps = type(estimator).__name__, getattr(estimator, "steps", None)
+    if steps is None:
+        return kind
+    return f"{kind} of {', '.join(type(step).__name__ for _, step in steps)}"
 
 
 _PLAIN_TYPES = (bool, int, float, str, type(None))
@@ -296,9 +301,6 @@ def _final_step(estimator: Any) -> Any:
     while isinstance(estimator, Pipeline):
         estimator = estimator.steps[-1][1]
     return estimator
-
-
-# -- Fitting an estimator to some rows of the training data, with their weights and metadata --
 
 
 def parameters_with_weights(

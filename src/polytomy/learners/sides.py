@@ -1,4 +1,4 @@
-"""Problems with more than two sides, and fitted models that decide between them.
+"""Models of partitions with more than two sides: training, calibration, probabilities.
 
 A partition with n sides has one model. The rest of the code sees n binaries, one for each side
 against the others. They share the model, which a bank evaluates only once.
@@ -32,7 +32,7 @@ from polytomy.learners.preparation import (
     takes_pairwise_values,
 )
 from polytomy.learners.problems import SidesProblem, WholePartition, sides_problem
-from polytomy.learners.trained import METHODS, Output, TrainedBinary
+from polytomy.learners.trained import METHODS, Output, TrainedBinary, choose_output
 from polytomy.learners.workload import Trained, Workload, weights_of_problem
 from polytomy.states import State, field_values, stored_as
 
@@ -202,22 +202,11 @@ def choose_sides_output(
     estimator: Any, calibration: Any, n_sides: int
 ) -> tuple[Output, VectorScaling | None]:
     """Return which output of an estimator to use, and the plain softmax if it needs one."""
-    uses_own = calibration is None or (isinstance(calibration, str) and calibration == "auto")
+    output = choose_output(estimator, calibration)
     plain = VectorScaling(np.ones(n_sides), np.zeros(n_sides))
-    if uses_own and hasattr(estimator, "predict_proba"):
-        return Output.PROBABILITY, None
-    if hasattr(estimator, "decision_function"):
-        return Output.MARGIN, plain
-    if hasattr(estimator, "predict_proba"):
+    if output is Output.LOG_ODDS:
         return Output.PROBABILITY, plain
-    if hasattr(estimator, "predict"):
-        return Output.LABEL, None
-    raise ArgumentError(
-        f"{estimator!r} has no predict_proba, decision_function or predict, and needs one of them."
-    )
-
-
-# -- Training and calibrating the model of a partition with more than two sides --
+    return output, plain if output is Output.MARGIN else None
 
 
 def train_sided_models(work: Workload) -> list[Trained | None]:

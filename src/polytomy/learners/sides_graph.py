@@ -18,6 +18,7 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from polytomy.errors import ArgumentError
 from polytomy.inputs.sparse import is_sparse
+from polytomy.learners.preparation import name_kind
 from polytomy.learners.scaling import Scaling, peel_scalers
 from polytomy.learners.sides import SidesModel
 from polytomy.learners.svm.kernels import KernelFunction
@@ -139,15 +140,12 @@ def _normalised_logistic(graph: Graph, values: Value, n_sides: int) -> Value:
 
 
 def _describe_problem(model: SidesModel) -> str:
-    steps = getattr(model.estimator, "steps", None)
-    kind = type(model.estimator).__name__
-    if steps is not None:
-        kind = f"{kind} of {', '.join(type(step).__name__ for _, step in steps)}"
     return (
-        f'the model of partition "{model.name}" is a {kind} for {model.n_sides} sides, which '
-        "cannot be exported. Fit with logistic regression, another linear classifier, SVC or NuSVC "
-        "(kernel linear, rbf, poly or sigmoid; without probability=True), alone or after scalers; "
-        "or use binary partitions, such as @one-vs-one, in its place."
+        f'the model of partition "{model.name}" is a {name_kind(model.estimator)} for '
+        f"{model.n_sides} sides, which cannot be exported. Fit with logistic regression, another "
+        "linear classifier, SVC or NuSVC (kernel linear, rbf, poly or sigmoid; without "
+        "probability=True), alone or after scalers; or use binary partitions, such as @one-vs-one, "
+        "in its place."
     )
 
 

@@ -1,6 +1,7 @@
-"""LIBSVM's training options, as a scikit-learn support vector classifier.
+"""Estimators written as text: the quoted form of a two-class model in a control text.
 
-The options and their defaults are those of ``svm-train`` (Chang and Lin 2011). Two defaults differ
+A specification is the name of a scikit-learn classifier with its parameters, or LIBSVM's options.
+The latter and their defaults are those of ``svm-train`` (Chang and Lin 2011). Two defaults differ
 from scikit-learn's: gamma is 1 / number of features, and the cache has 100 MB.
 """
 
@@ -137,9 +138,6 @@ def _read_side(option: str) -> int:
             "1. Use -w-1 or -w1."
         )
     return int(label)
-
-
-# -- Estimators written as text: the quoted form of a two-class model in a control text --
 
 
 _WORD_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

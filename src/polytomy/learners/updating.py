@@ -1,4 +1,4 @@
-"""Training a binary batch by batch."""
+"""Training the model of a partition batch by batch."""
 
 from __future__ import annotations
 

@@ -155,3 +155,16 @@ def weights_of_problem(
     given = options.arguments_for(model).sample_weight
     weight = None if given is None else check_weights(given, n_rows)
     return balance_sides(problem, weight, n_rows) if options.balances_sides else weight
+
+
+def weights_of_problems(
+    problems: Sequence[BinaryProblem], options: TrainingOptions, n_rows: int
+) -> NDArray[np.float64] | None:
+    """Return the weights of the samples of problems, one after the other; None if all are one."""
+    parts = []
+    for problem in problems:
+        weight = weights_of_problem(problem, options, n_rows)
+        if weight is None:
+            return None
+        parts.append(weight[problem.rows])
+    return np.concatenate(parts)

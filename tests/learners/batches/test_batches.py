@@ -1,9 +1,7 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polytomy.learners import batches
 from polytomy.learners.batches import Batch, divide_into_batches
 from polytomy.learners.problems import BinaryProblem
 
@@ -38,10 +36,7 @@ def test_samples_are_counted_problem_by_problem(sizes):
 
 @given(sizes_of_problems, st.integers(1, 60))
 def test_batches_are_all_tasks_in_order_and_as_large_as_is_allowed(sizes, most):
-    problems = [problem(size) for size in sizes]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batches, "_MOST_SAMPLES", most)
-        found = list(divide_into_batches(range(len(sizes)), problems, n_rows=1000))
+    found = list(divide_into_batches(range(len(sizes)), sizes, most, len(sizes)))
     assert [task for batch in found for task in batch] == [*range(len(sizes))]
     totals = [sum(sizes[task] for task in batch) for batch in found]
     assert all(len(batch) == 1 or total <= most for batch, total in zip(found, totals, strict=True))
@@ -49,7 +44,6 @@ def test_batches_are_all_tasks_in_order_and_as_large_as_is_allowed(sizes, most):
         assert total + sizes[batch[0]] > most
 
 
-def test_batches_hold_few_scores_of_many_rows(monkeypatch):
-    monkeypatch.setattr(batches, "_MOST_SCORES", 2000)
-    found = list(divide_into_batches("abcde", [problem(2)] * 5, n_rows=1000))
+def test_a_batch_has_at_most_so_many_tasks():
+    found = list(divide_into_batches("abcde", [2] * 5, 1000, 2))
     assert found == [["a", "b"], ["c", "d"], ["e"]]

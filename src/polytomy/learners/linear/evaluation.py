@@ -20,6 +20,8 @@ from polytomy.learners.trained import Output, TrainedBinary
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 
+Floats = NDArray[np.float64]
+
 # Number of weight columns stacked at a time.
 _STACK = 256
 
@@ -257,11 +259,6 @@ def _stack_columns(rows: Sequence[Any]) -> Any:
         stacked[:, first : first + _STACK] = np.array(rows[first : first + _STACK]).T
     return stacked
 
-
-# -- Answers of linear binaries for chosen pairs of a sample and a binary --
-
-
-Floats = NDArray[np.float64]
 
 _BLOCK_BYTES = 2**25
 

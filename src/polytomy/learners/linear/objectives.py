@@ -1,9 +1,9 @@
-"""Which linear classifiers can be trained together, and what they minimise."""
+"""Which linear classifiers can be trained together, what they minimise, and the fitted models."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +19,10 @@ from polytomy.inputs.seeds import draw_seed
 from polytomy.inputs.sparse import check_sparse
 from polytomy.inputs.training_data import is_plain_array
 from polytomy.learners.batches import Batch
-from polytomy.learners.options import TrainingOptions
 from polytomy.learners.preparation import copy_unfitted, side_labels
-from polytomy.learners.problems import BinaryProblem
-from polytomy.learners.workload import weights_of_problem
 from polytomy.routines.reference.linear import LinearForm
+
+Floats = NDArray[np.float64]
 
 # Solvers of LogisticRegression that do not penalise the intercept.
 _UNPENALISED = ("lbfgs", "newton-cg", "newton-cholesky")
@@ -157,26 +156,6 @@ def _side_weights(estimator: Any) -> tuple[float, float] | str | None:
     return negative, positive
 
 
-# -- The cost of misclassifying each sample of a binary problem --
-
-
-Floats = NDArray[np.float64]
-
-
-def sample_weights(
-    problems: Sequence[BinaryProblem], options: TrainingOptions, n_rows: int
-) -> Floats | None:
-    """Return the sample weights of problems, one after the other; None if all are one."""
-    if options.arguments.sample_weight is None and not options.balances_sides:
-        return None
-    parts = []
-    for problem in problems:
-        weight = weights_of_problem(problem, options, n_rows)
-        assert weight is not None
-        parts.append(weight[problem.rows])
-    return np.concatenate(parts)
-
-
 def sample_costs(
     objective: LinearObjective, batch: Batch, is_kept: NDArray[np.bool_], weight: Floats | None
 ) -> Floats:
@@ -227,9 +206,6 @@ def _sum_by_problem(values: Floats, batch: Batch) -> Floats:
     return sums
 
 
-# -- Fitted scikit-learn estimators, created from coefficients --
-
-
 # A float32 array with this many values is not converted: a copy would take twice its memory.
 _MANY_VALUES = 2**22
 
@@ -245,6 +221,7 @@ class FittedModels:
     Parameters
     ----------
     estimator : LogisticRegression or LinearSVC, unfitted
+    objective : LinearObjective, its objective
     X : training data
         If the estimator does not accept it, scikit-learn's ValueError or TypeError is raised.
 
@@ -254,7 +231,8 @@ class FittedModels:
     sides : labels of the −1 side and the +1 side
     """
 
-    def __init__(self, estimator: Any, X: Any) -> None:
+    def __init__(self, estimator: Any, objective: LinearObjective, X: Any) -> None:
+        self.objective = objective
         self._template = copy_unfitted(estimator)
         refuse_dates(X, "X")
         if is_plain_array(X):
@@ -273,27 +251,24 @@ class FittedModels:
             )
         self.sides = side_labels(estimator)
         self._classes = np.array(self.sides)
-        self._is_logistic = isinstance(estimator, LogisticRegression)
 
-    def make(
-        self, coefficients: NDArray[np.float64], bias: float, n_steps: int, seed: int | None
-    ) -> Any:
+    def make(self, coefficients: NDArray[np.float64], n_steps: int, seed: int | None) -> Any:
         """Return a fitted estimator.
 
         Parameters
         ----------
         coefficients : array of shape (n_features + 1,), the last for the constant feature
-        bias : the constant feature; zero without an intercept
         n_steps : number of steps of the solver
         seed : seed of the partition, or None
         """
-        model = copy.copy(self._template)
+        model, bias = copy.copy(self._template), self.objective.bias
         if seed is not None:
             model.random_state = draw_seed(seed)
         model.classes_ = self._classes.copy()
         model.coef_ = coefficients[np.newaxis, :-1].copy()
         model.intercept_ = np.array([bias * coefficients[-1]])
-        model.n_iter_ = np.array([n_steps], dtype=np.int32) if self._is_logistic else n_steps
-        if not (bias or self._is_logistic):
+        is_logistic = self.objective.is_logistic
+        model.n_iter_ = np.array([n_steps], dtype=np.int32) if is_logistic else n_steps
+        if not (bias or is_logistic):
             model.intercept_ = 0.0  # as in LinearSVC
         return model

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property, partial
@@ -26,72 +26,184 @@ from polytomy.calibration.calibrators import (
 from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.sparse import is_sparse
-from polytomy.learners.batches import Batch, BatchFolds
+from polytomy.learners.batches import Batch, BatchFolds, divide_into_batches
 from polytomy.learners.linear.objectives import (
     FittedModels,
     LinearObjective,
     find_objective,
     sample_costs,
-    sample_weights,
 )
 from polytomy.learners.linear.stacked import SharedRows, fit_stacked_models
 from polytomy.learners.problems import BinaryProblem, ProblemList
 from polytomy.learners.trained import Output, TrainedBinary, choose_output
-from polytomy.learners.workload import ONE_SIDED, Trained, Workload, describe_shortcoming
+from polytomy.learners.workload import (
+    ONE_SIDED,
+    Trained,
+    Workload,
+    describe_shortcoming,
+    weights_of_problems,
+)
 from polytomy.routines.dispatch import routine
 from polytomy.routines.reference.linear import LinearFits, LinearProblems, LinearSamples
 from polytomy.routines.threads import one_blas_thread, run_tasks
 
-
-def thin_larger_side(held_out: HeldOut, most: int, seed: int | None) -> HeldOut:
-    """Return at most `most` samples of the larger side, with weights that represent all of them.
-
-    The half that is hardest to separate from the other side is kept; the rest is a random subset
-    whose weights sum to those of all samples it represents. A sigmoid fitted to the result differs
-    only by chance from one fitted to all samples.
-
-    Parameters
-    ----------
-    held_out : HeldOut
-    most : int, maximum number of samples of the larger side, at least 2
-    seed : int, optional
-        Fixes the random subset.
-
-    Examples
-    --------
-    >>> values = np.concatenate([np.arange(8.0), [9.0]])
-    >>> thinned = thin_larger_side(HeldOut(values, values == 9.0), most=4, seed=0)
-    >>> thinned.values, thinned.weight
-    (array([6., 7., 5., 3., 9.]), array([1., 1., 3., 3., 1.]))
-    """
-    values, target, weight = held_out
-    is_larger = target if 2 * np.count_nonzero(target) > len(target) else ~target
-    larger, smaller = np.flatnonzero(is_larger), np.flatnonzero(~is_larger)
-    if len(larger) <= most:
-        return held_out
-    weight = np.ones(len(values)) if weight is None else weight
-    n_hard = most // 2
-    toward = values[larger] if not target[larger[0]] else -values[larger]
-    order = np.argpartition(toward, len(larger) - n_hard)
-    easy, hard = larger[order[:-n_hard]], larger[np.sort(order[-n_hard:])]
-    generator = np.random.default_rng(0 if seed is None else seed)
-    drawn = easy[generator.integers(len(easy), size=most - n_hard)]
-    of_drawn = weight[drawn]
-    total = of_drawn.sum()
-    factor = weight[easy].sum() / total if total > 0 else 0.0
-    chosen = np.concatenate([hard, drawn, smaller])
-    weights = np.concatenate([weight[hard], of_drawn * factor, weight[smaller]])
-    return HeldOut(values[chosen], target[chosen], weights)
-
-
-# -- Training a batch of linear problems: their models, calibrators and held-out scores --
-
-
 Floats = NDArray[np.float64]
+
+# With fewer problems that have the same rows, they are trained one by one.
+_FEWEST_STACKED = 4
+
+
+# Values in a stack (problems times samples), and the approximate bytes per value. A stack with more
+# values may not take more memory than the data, or twice as much for the smallest stack. More
+# problems would hardly save time.
+_STACKED_VALUES = 2**20
+_BYTES_OF_VALUE = 32
+_SMALLEST_STACK, _LARGEST_STACK = 4, 256
+_LARGEST_OF_MANY_ROWS = 8
+
+# Size limits of a batch of problems with different rows.
+_BATCH_SAMPLES = 2**16
+_BATCH_PROBLEMS = 256
+
+# Most coefficients of all models in a batch, including fold models.
+_BATCH_COEFFICIENTS = 2**24
+
+# Feature values, over all problems, that keep a thread busy for some hundredths of a second.
+_ENTRIES_PER_THREAD = 10**6
 
 # Most values to fit the sigmoids of all binaries to, and the fewest for each binary.
 _MOST_VALUES = 2**26
 _FEWEST_VALUES = 2**12
+
+
+def train_linear_models(work: Workload) -> list[Trained | None]:
+    """Train all plain LogisticRegression and LinearSVC binaries with one solver.
+
+    Each result is equal to that of `train_estimator`, but training is faster. Problems with the
+    same rows, as in one-vs-rest, are solved together with matrix products; others are solved
+    without copying their rows. Fold models are warm-started from the solution for all samples. The
+    solver minimises the same objectives as scikit-learn, at least as accurately. Estimators that
+    `find_objective` does not support are left to other learners.
+    """
+    options, folds, problems = work.options, work.folds, work.problems
+    trained: list[Trained | None] = [None] * len(work.dichotomies)
+    estimators = {k: work.dichotomies[k].estimator for k in work.shareable}
+    makers = _prepare_models(estimators.values(), work)
+    groups: dict[LinearObjective, list[int]] = {}
+    for k, estimator in estimators.items():
+        if id(estimator) in makers:
+            groups.setdefault(makers[id(estimator)].objective, []).append(k)
+    if not groups:
+        return trained
+    numbers = next(iter(makers.values())).numbers
+    n_threads = _count_threads(options.n_jobs, numbers, problems)
+    stopped: list[str] = []
+    # Problems run in threads; BLAS threads would wait for each other on a busy machine.
+    with one_blas_thread():
+        for objective, members in groups.items():
+            trainer = BatchTrainer(objective, work, numbers, len(members))
+            n_models = 1 + (0 if folds is None else folds.n_folds)
+            most = max(1, _BATCH_COEFFICIENTS // (n_models * (1 + numbers.shape[1])))
+            # With the squared hinge loss, the routine for single problems is faster, because it
+            # uses few of the samples.
+            stack_size = min(most, _choose_stack_size(numbers)) if objective.is_logistic else 0
+            tasks = list(_divide(members, problems, stack_size, most))
+            attempts: list[Callable[[], list[TrainedModel]]] = [
+                partial(
+                    trainer.train,
+                    batch,
+                    [makers[id(estimators[k])] for k in batch],
+                    is_stacked=is_stacked,
+                )
+                for batch, is_stacked in tasks
+            ]
+            with closing(run_tasks(attempts, n_threads)) as results:
+                for (batch, _), found in zip(tasks, results, strict=True):
+                    for k, model in zip(batch, found, strict=True):
+                        trained[k] = model.trained
+                        if not model.is_converged:
+                            stopped.append(model.trained.binary.name)
+                        work.listener.trained(model.trained.binary.name)
+            together = f"{len(members)} binaries are trained together by the linear solver."
+            alone = "1 binary is trained by the linear solver."
+            work.listener.note(alone if len(members) == 1 else together)
+    _warn_of_early_stops(stopped)
+    return trained
+
+
+def _is_wide_stack(problems: ProblemList, X: Any) -> bool:
+    """Return whether all problems have all rows, and a stack takes little memory beside them."""
+    if len(problems) < _FEWEST_STACKED or not isinstance(X, np.ndarray) or X.ndim != 2:
+        return False
+    is_wide = 2 * X.shape[1] * X.dtype.itemsize >= _SMALLEST_STACK * _BYTES_OF_VALUE
+    return is_wide and bool((problems.sizes == problems.n_rows).all())
+
+
+def _prepare_models(estimators: Iterable[Any], work: Workload) -> dict[int, FittedModels]:
+    """Return the FittedModels of each supported estimator, by its id."""
+    makers: dict[int, FittedModels] = {}
+    # scikit-learn trains a logistic regression once per problem, without the permanently held-out
+    # part and without copying the rows.
+    is_once = work.folds is not None and work.folds.is_only_part
+    leaves_logistic = is_once and not _is_wide_stack(work.problems, work.X)
+    for estimator in {id(each): each for each in estimators}.values():
+        objective = find_objective(estimator)
+        if objective is None or (objective.is_logistic and leaves_logistic):
+            continue
+        try:
+            makers[id(estimator)] = FittedModels(estimator, objective, work.X)
+        except (TypeError, ValueError):
+            return {}  # the estimator's own fit raises the error where the user expects it
+    return makers
+
+
+def _choose_stack_size(numbers: Any) -> int:
+    """Return how many problems with the same rows are trained together."""
+    n_rows = max(1, numbers.shape[0])
+    size = _STACKED_VALUES // n_rows
+    if not is_sparse(numbers):
+        within_data = numbers.nbytes // (n_rows * _BYTES_OF_VALUE)
+        size = max(size, min(within_data, _LARGEST_OF_MANY_ROWS))
+    return int(np.clip(size, _SMALLEST_STACK, _LARGEST_STACK))
+
+
+def _divide(
+    members: Sequence[int], problems: ProblemList, stack_size: int, most: int
+) -> Iterator[tuple[list[int], bool]]:
+    """Yield batches of at most `most` problems, largest first, and whether each is a stack.
+
+    Problems with all rows are stacked unless `stack_size` is zero.
+    """
+    whole = [k for k in members if problems.sizes[k] == problems.n_rows]
+    if stack_size and len(whole) >= _FEWEST_STACKED:
+        n_stacks = -(-len(whole) // stack_size)
+        for number in range(n_stacks):  # of nearly the same size
+            first, last = (len(whole) * (number + more) // n_stacks for more in (0, 1))
+            yield whole[first:last], True
+        stacked = set(whole)
+        members = [k for k in members if k not in stacked]
+    ordered = sorted(members, key=lambda k: (-int(problems.sizes[k]), k))
+    sizes = [int(problems.sizes[k]) for k in ordered]
+    for batch in divide_into_batches(ordered, sizes, _BATCH_SAMPLES, min(most, _BATCH_PROBLEMS)):
+        yield batch, False
+
+
+def _count_threads(n_jobs: int | None, numbers: Any, problems: ProblemList) -> int:
+    of_row = numbers.nnz / max(1, numbers.shape[0]) if is_sparse(numbers) else numbers.shape[1]
+    n_useful = 1 + int(problems.sizes.sum() * of_row) // _ENTRIES_PER_THREAD
+    return min(int(effective_n_jobs(n_jobs)), n_useful, len(problems))
+
+
+def _warn_of_early_stops(names: Sequence[str]) -> None:
+    if not names:
+        return
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    warnings.warn(
+        f'The linear model of partition "{names[0]}"{more} stopped early, after max_iter steps. '
+        "Scale the features, or increase max_iter.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
 
 
 class TrainedModel(NamedTuple):
@@ -173,17 +285,17 @@ class BatchTrainer:
         is_stacked: bool,
     ) -> list[TrainedModel]:
         """Return the trained binaries of problems that have samples on both sides."""
-        options, objective = self._options, self._objective
+        options = self._options
         batch = Batch.of(problems)
         folds = BatchFolds.of(batch, self._folds)
-        weight = sample_weights(problems, options, count_rows(self._work.X))
+        weight = weights_of_problems(problems, options, count_rows(self._work.X))
         fits = (self._fit_stack if is_stacked else self._fit_each)(batch, folds, weight)
         to_calibrate = self._select_held_out(batch, folds, fits.values, weight, seeds)
         calibrators = fit_calibrators(options.calibration, to_calibrate, seeds)
         binaries = []
         for i, problem in enumerate(problems):
             coefficients, n_steps = fits.coefficients[i, 0], int(fits.n_steps[i])
-            model = makers[i].make(coefficients, objective.bias, n_steps, seeds[i])
+            model = makers[i].make(coefficients, n_steps, seeds[i])
             is_failed = not self._uses_own and to_calibrate[i] is None
             binaries.append(
                 self._as_binary(problem.name, model, makers[i].sides, calibrators[i], is_failed)
@@ -364,180 +476,42 @@ def _trained_folds(folds: BatchFolds, batch: Batch) -> NDArray[np.bool_]:
     return np.ascontiguousarray(folds.is_trained.T).reshape(len(batch.sizes), -1)
 
 
-# -- Joint training of the linear models of many problems --
+def thin_larger_side(held_out: HeldOut, most: int, seed: int | None) -> HeldOut:
+    """Return at most `most` samples of the larger side, with weights that represent all of them.
 
+    The half that is hardest to separate from the other side is kept; the rest is a random subset
+    whose weights sum to those of all samples it represents. A sigmoid fitted to the result differs
+    only by chance from one fitted to all samples.
 
-# With fewer problems that have the same rows, they are trained one by one.
-_FEWEST_STACKED = 4
+    Parameters
+    ----------
+    held_out : HeldOut
+    most : int, maximum number of samples of the larger side, at least 2
+    seed : int, optional
+        Fixes the random subset.
 
-
-# Values in a stack (problems times samples), and the approximate bytes per value. A stack with more
-# values may not take more memory than the data, or twice as much for the smallest stack. More
-# problems would hardly save time.
-_STACKED_VALUES = 2**20
-_BYTES_OF_VALUE = 32
-_SMALLEST_STACK, _LARGEST_STACK = 4, 256
-_LARGEST_OF_MANY_ROWS = 8
-
-# Size limits of a batch of problems with different rows.
-_BATCH_SAMPLES = 2**16
-_BATCH_PROBLEMS = 256
-
-# Most coefficients of all models in a batch, including fold models.
-_BATCH_COEFFICIENTS = 2**24
-
-# Feature values, over all problems, that keep a thread busy for some hundredths of a second.
-_ENTRIES_PER_THREAD = 10**6
-
-
-def train_linear_models(work: Workload) -> list[Trained | None]:
-    """Train all plain LogisticRegression and LinearSVC binaries with one solver.
-
-    Each result is equal to that of `train_estimator`, but training is faster. Problems with the
-    same rows, as in one-vs-rest, are solved together with matrix products; others are solved
-    without copying their rows. Fold models are warm-started from the solution for all samples. The
-    solver minimises the same objectives as scikit-learn, at least as accurately. Estimators that
-    `find_objective` does not support are left to other learners.
+    Examples
+    --------
+    >>> values = np.concatenate([np.arange(8.0), [9.0]])
+    >>> thinned = thin_larger_side(HeldOut(values, values == 9.0), most=4, seed=0)
+    >>> thinned.values, thinned.weight
+    (array([6., 7., 5., 3., 9.]), array([1., 1., 3., 3., 1.]))
     """
-    options, folds, problems = work.options, work.folds, work.problems
-    trained: list[Trained | None] = [None] * len(work.dichotomies)
-    estimators = {k: work.dichotomies[k].estimator for k in work.shareable}
-    objectives = _find_objectives(estimators.values())
-    if folds is not None and folds.is_only_part:
-        # scikit-learn trains a logistic regression once per problem, without the permanently
-        # held-out part and without copying the rows.
-        objectives = {
-            key: each
-            for key, each in objectives.items()
-            if not each.is_logistic or _is_wide_stack(problems, work.X)
-        }
-    makers = _prepare_models(estimators.values(), objectives, work.X)
-    groups: dict[LinearObjective, list[int]] = {}
-    for k, estimator in estimators.items():
-        if id(estimator) in makers:
-            groups.setdefault(objectives[id(estimator)], []).append(k)
-    if not groups:
-        return trained
-    numbers = next(iter(makers.values())).numbers
-    n_threads = _count_threads(options.n_jobs, numbers, problems)
-    stopped: list[str] = []
-    # Problems run in threads; BLAS threads would wait for each other on a busy machine.
-    with one_blas_thread():
-        for objective, members in groups.items():
-            trainer = BatchTrainer(objective, work, numbers, len(members))
-            n_models = 1 + (0 if folds is None else folds.n_folds)
-            most = max(1, _BATCH_COEFFICIENTS // (n_models * (1 + numbers.shape[1])))
-            # With the squared hinge loss, the routine for single problems is faster, because it
-            # uses few of the samples.
-            stack_size = min(most, _choose_stack_size(numbers)) if objective.is_logistic else 0
-            tasks = list(_divide(members, problems, stack_size, most))
-            attempts: list[Callable[[], list[TrainedModel]]] = [
-                partial(
-                    trainer.train,
-                    batch,
-                    [makers[id(estimators[k])] for k in batch],
-                    is_stacked=is_stacked,
-                )
-                for batch, is_stacked in tasks
-            ]
-            with closing(run_tasks(attempts, n_threads)) as results:
-                for (batch, _), found in zip(tasks, results, strict=True):
-                    for k, model in zip(batch, found, strict=True):
-                        trained[k] = model.trained
-                        if not model.is_converged:
-                            stopped.append(model.trained.binary.name)
-                        work.listener.trained(model.trained.binary.name)
-            together = f"{len(members)} binaries are trained together by the linear solver."
-            alone = "1 binary is trained by the linear solver."
-            work.listener.note(alone if len(members) == 1 else together)
-    _warn_of_early_stops(stopped)
-    return trained
-
-
-def _find_objectives(estimators: Iterable[Any]) -> dict[int, LinearObjective]:
-    """Return the objective of each supported estimator, by its id."""
-    found: dict[int, LinearObjective] = {}
-    for estimator in {id(each): each for each in estimators}.values():
-        objective = find_objective(estimator)
-        if objective is not None:
-            found[id(estimator)] = objective
-    return found
-
-
-def _is_wide_stack(problems: ProblemList, X: Any) -> bool:
-    """Return whether all problems have all rows, and a stack takes little memory beside them."""
-    if len(problems) < _FEWEST_STACKED or not isinstance(X, np.ndarray) or X.ndim != 2:
-        return False
-    is_wide = 2 * X.shape[1] * X.dtype.itemsize >= _SMALLEST_STACK * _BYTES_OF_VALUE
-    return is_wide and bool((problems.sizes == problems.n_rows).all())
-
-
-def _prepare_models(
-    estimators: Iterable[Any], objectives: Mapping[int, LinearObjective], X: Any
-) -> dict[int, FittedModels]:
-    """Return the FittedModels of each supported estimator, by its id."""
-    makers: dict[int, FittedModels] = {}
-    for estimator in {id(each): each for each in estimators}.values():
-        if id(estimator) not in objectives:
-            continue
-        try:
-            makers[id(estimator)] = FittedModels(estimator, X)
-        except (TypeError, ValueError):
-            return {}  # the estimator's own fit raises the error where the user expects it
-    return makers
-
-
-def _choose_stack_size(numbers: Any) -> int:
-    """Return how many problems with the same rows are trained together."""
-    n_rows = max(1, numbers.shape[0])
-    size = _STACKED_VALUES // n_rows
-    if not is_sparse(numbers):
-        within_data = numbers.nbytes // (n_rows * _BYTES_OF_VALUE)
-        size = max(size, min(within_data, _LARGEST_OF_MANY_ROWS))
-    return int(np.clip(size, _SMALLEST_STACK, _LARGEST_STACK))
-
-
-def _divide(
-    members: Sequence[int], problems: ProblemList, stack_size: int, most: int
-) -> Iterator[tuple[list[int], bool]]:
-    """Yield batches of at most `most` problems, largest first, and whether each is a stack.
-
-    Problems with all rows are stacked unless `stack_size` is zero.
-    """
-    whole = [k for k in members if problems.sizes[k] == problems.n_rows]
-    if stack_size and len(whole) >= _FEWEST_STACKED:
-        n_stacks = -(-len(whole) // stack_size)
-        for number in range(n_stacks):  # of nearly the same size
-            first, last = (len(whole) * (number + more) // n_stacks for more in (0, 1))
-            yield whole[first:last], True
-        stacked = set(whole)
-        members = [k for k in members if k not in stacked]
-    batch: list[int] = []
-    n_samples = 0
-    most = min(most, _BATCH_PROBLEMS)
-    for k in sorted(members, key=lambda k: (-int(problems.sizes[k]), k)):
-        if batch and (n_samples + problems.sizes[k] > _BATCH_SAMPLES or len(batch) >= most):
-            yield batch, False
-            batch, n_samples = [], 0
-        batch.append(k)
-        n_samples += int(problems.sizes[k])
-    if batch:
-        yield batch, False
-
-
-def _count_threads(n_jobs: int | None, numbers: Any, problems: ProblemList) -> int:
-    of_row = numbers.nnz / max(1, numbers.shape[0]) if is_sparse(numbers) else numbers.shape[1]
-    n_useful = 1 + int(problems.sizes.sum() * of_row) // _ENTRIES_PER_THREAD
-    return min(int(effective_n_jobs(n_jobs)), n_useful, len(problems))
-
-
-def _warn_of_early_stops(names: Sequence[str]) -> None:
-    if not names:
-        return
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    warnings.warn(
-        f'The linear model of partition "{names[0]}"{more} stopped early, after max_iter steps. '
-        "Scale the features, or increase max_iter.",
-        ConvergenceWarning,
-        stacklevel=4,
-    )
+    values, target, weight = held_out
+    is_larger = target if 2 * np.count_nonzero(target) > len(target) else ~target
+    larger, smaller = np.flatnonzero(is_larger), np.flatnonzero(~is_larger)
+    if len(larger) <= most:
+        return held_out
+    weight = np.ones(len(values)) if weight is None else weight
+    n_hard = most // 2
+    toward = values[larger] if not target[larger[0]] else -values[larger]
+    order = np.argpartition(toward, len(larger) - n_hard)
+    easy, hard = larger[order[:-n_hard]], larger[np.sort(order[-n_hard:])]
+    generator = np.random.default_rng(0 if seed is None else seed)
+    drawn = easy[generator.integers(len(easy), size=most - n_hard)]
+    of_drawn = weight[drawn]
+    total = of_drawn.sum()
+    factor = weight[easy].sum() / total if total > 0 else 0.0
+    chosen = np.concatenate([hard, drawn, smaller])
+    weights = np.concatenate([weight[hard], of_drawn * factor, weight[smaller]])
+    return HeldOut(values[chosen], target[chosen], weights)

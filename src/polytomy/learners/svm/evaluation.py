@@ -1,4 +1,4 @@
-"""Evaluation of kernel machines on one pool of vectors, dense or sparse.
+"""Groups of kernel machines that share their support vectors, evaluated together.
 
 Both evaluators add Σ_v coefficient[v, machine] · K(vector v, sample) to the scores of all machines,
 in one pass of a compiled routine. Apart from the scores, their memory is bounded, whatever the
@@ -142,9 +142,6 @@ def _squared_distances(
     """Return the squared distances of vectors from a point."""
     blocks = blocks_of(len(rows), 8 * len(centre), _BLOCK_BYTES)
     return np.concatenate([squared_lengths(vectors[rows[block]] - centre) for block in blocks])
-
-
-# -- Groups of kernel machines that share their support vectors --
 
 
 # Sparse rows are not centred. Up to this γ|y|², distances computed from inner products are accurate

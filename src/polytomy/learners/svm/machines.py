@@ -1,4 +1,4 @@
-"""Support vector machines as plain data, with vectors that several machines may share."""
+"""Trained support vector machines as plain data, with vectors that several of them may share."""
 
 from __future__ import annotations
 
@@ -197,9 +197,6 @@ class KernelMachine:
         return f"<KernelMachine of {len(self.support_)} support vectors, {self.kernel!r}>"
 
 
-# -- Trained machines, given by the rows of the data that are their support vectors --
-
-
 _Floats = NDArray[np.float64]
 
 
@@ -260,9 +257,6 @@ class MachineData(NamedTuple):
     def lacks_scores(self) -> bool:
         """Whether rows outside the problem still have to be scored."""
         return self.scores is not None and bool(np.isnan(self.scores).any())
-
-
-# -- The union of the support vectors of many machines: each vector once --
 
 
 class Pool(NamedTuple):

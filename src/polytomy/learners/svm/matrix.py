@@ -1,4 +1,8 @@
-"""The memory budget for training on one kernel matrix, and the memory it takes."""
+"""The matrix on which the support vector machines of many problems are trained.
+
+Its entries are inner products, squared distances or kernel values. Here is also which estimators
+and data can be trained on it, which problems share one, and the memory that it takes.
+"""
 
 from __future__ import annotations
 
@@ -128,9 +132,6 @@ def size_in_words(n_bytes: float) -> str:
             return f"{n_bytes:.3g} {unit}"
         n_bytes /= 1000
     return f"{n_bytes:.3g} GB"
-
-
-# -- Checks whether estimators and data can be trained on a common kernel matrix, and why not --
 
 
 _NOT_COMPILED = "the compiled routines are not used"
@@ -282,9 +283,6 @@ def as_numbers(X: Any) -> Any:
     return X
 
 
-# -- One gamma for all support vector machines of a scheme --
-
-
 def fix_gamma(estimators: Sequence[Any], X: Any) -> list[Any]:
     """Return the estimators, with ``gamma="scale"`` and ``"auto"`` of SVCs replaced by a number.
 
@@ -347,9 +345,6 @@ def _has_gamma_of_data(estimator: Any) -> bool:
     if type(estimator) not in (SVC, NuSVC) or not uses_gamma(estimator):
         return False
     return isinstance(estimator.gamma, str) and estimator.gamma in ("scale", "auto")
-
-
-# -- The matrix that all problems use: inner products, squared distances or kernel values --
 
 
 # Rows and columns of a block, whose inner products stay in the processor's cache.
@@ -553,9 +548,6 @@ def _allocate_rows(
     shapes = [(n_kept, n_rows), (0, 0)]
     of_values, of_entries = shapes if holds_kernel_values else shapes[::-1]
     return np.empty(of_values, dtype=np.float32), np.empty(of_entries)
-
-
-# -- Which problems use the same matrix, how large it is, and the order of its rows --
 
 
 # Problems get their own matrices if the largest has at most this fraction of all rows, and if

@@ -57,6 +57,11 @@ _SMALL_MATRIX = 2**22
 # the time: on one matrix, they are prepared in batches.
 _BATCHED_MATRIX = 2**28
 
+# Most samples in a batch, and most scores (rows of the data times problems). Larger batches save
+# nothing, and leave too few batches for the threads.
+_BATCH_SAMPLES = 2**12
+_BATCH_SCORES = 2**21
+
 
 def train_svms(work: Workload) -> list[Trained | None]:
     """Train all binaries that are plain SVCs on one matrix of kernel values.
@@ -183,8 +188,9 @@ class GroupTrainer:
         worker = self._worker(layout, matrix, numbers)
         batches = [[task] for task in tasks]
         if matrix.common_kernel is not None:
-            problems = [problem for _, problem in tasks]
-            batches = list(divide_into_batches(tasks, problems, len(layout.place)))
+            sizes = [problem.n_samples for _, problem in tasks]
+            most = _BATCH_SCORES // len(layout.place)
+            batches = list(divide_into_batches(tasks, sizes, _BATCH_SAMPLES, most))
         outcomes = _run(
             [partial(_attempt, worker, each) for each in batches], n_threads, batches, listener
         )

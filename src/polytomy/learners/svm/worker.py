@@ -27,7 +27,7 @@ from polytomy.learners.svm.matrix import (
     kernel_of,
     train_machines,
 )
-from polytomy.learners.workload import weights_of_problem
+from polytomy.learners.workload import weights_of_problems
 from polytomy.routines.reference.smo import FEW_SAMPLES, FROM_FIRST_RUN
 
 _Floats = NDArray[np.float64]
@@ -192,7 +192,7 @@ class Worker:
         started = perf_counter()
         svcs, problems = zip(*tasks, strict=True)
         batch = Batch.of(problems)
-        weight = self._weight_of(problems)
+        weight = weights_of_problems(problems, self.options, len(self.place))
         folds = BatchFolds.of(batch, self.folds)
         kernel = self.matrix.common_kernel
         if kernel is None:
@@ -287,19 +287,6 @@ class Worker:
             for k, (start, end) in enumerate(pairwise(batch.starts.tolist()))
         ]
         return scores[self.folds.scored], machines
-
-    def _weight_of(self, problems: Sequence[BinaryProblem]) -> _Floats | None:
-        """Return the sample weights of problems, one problem after the other."""
-        if self.options.arguments.sample_weight is None and not self.options.balances_sides:
-            return None
-        of_rows = [weights_of_problem(each, self.options, len(self.place)) for each in problems]
-        return np.concatenate(
-            [
-                weight[each.rows]
-                for weight, each in zip(of_rows, problems, strict=True)
-                if weight is not None
-            ]
-        )
 
 
 def _divide(ends: NDArray[np.intp]) -> list[slice]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse.linalg import LinearOperator, cg
-from scipy.special import expit, log_expit
 
 from polytomy.routines.stand_ins import spend
 
@@ -122,7 +121,7 @@ def fit_log_odds(columns: Floats, targets: Floats, weight: Floats) -> Floats:
     loss = _log_odds_loss(log_odds, targets, weight)
     ridge = RIDGE * float(np.sum(weight)) * np.eye(columns.shape[1])
     for _ in range(MOST_STEPS):
-        probability = expit(log_odds)
+        probability = scipy.special.expit(log_odds)
         gradient = (weight * (probability - targets)) @ columns
         curvature = weight * probability * (1.0 - probability)
         hessian = (columns.T * curvature) @ columns + ridge
@@ -144,7 +143,9 @@ def fit_log_odds(columns: Floats, targets: Floats, weight: Floats) -> Floats:
 
 
 def _log_odds_loss(log_odds: Floats, targets: Floats, weight: Floats) -> float:
-    likelihood = targets * log_expit(log_odds) + (1.0 - targets) * log_expit(-log_odds)
+    likelihood = targets * scipy.special.log_expit(log_odds) + (
+        1.0 - targets
+    ) * scipy.special.log_expit(-log_odds)
     return -float(weight @ likelihood)
 
 
@@ -277,11 +278,13 @@ def _newton_direction(
 
     inverse = 1.0 / np.concatenate([[corner], totals + 1.0])
     shape = 2 * (1 + n_classes,)
-    direction, _ = cg(
-        LinearOperator(shape, matvec=times, dtype=np.float64),
+    direction, _ = scipy.sparse.linalg.cg(
+        scipy.sparse.linalg.LinearOperator(shape, matvec=times, dtype=np.float64),
         -gradient,
         rtol=1e-3,
         maxiter=100,
-        M=LinearOperator(shape, matvec=lambda vector: inverse * vector, dtype=np.float64),
+        M=scipy.sparse.linalg.LinearOperator(
+            shape, matvec=lambda vector: inverse * vector, dtype=np.float64
+        ),
     )
     return np.asarray(direction)

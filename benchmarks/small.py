@@ -255,8 +255,9 @@ def main(words: list[str]) -> None:
     if not names and not is_busy and data.available():
         with RESULTS.open("w", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow(Row._fields)
-            writer.writerows(rows)
+            columns = [name for name in Row._fields if name != "target"]
+            writer.writerow(columns)
+            writer.writerows([getattr(row, name) for name in columns] for row in rows)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.any_estimator import train_estimator
 from polytomy.learners.options import TrainingOptions
 from polytomy.learners.problems import binary_problem
-from polytomy.model.dichotomies import bind_classes, make_dichotomies
+from polytomy.model.arrangement import bind_classes, make_dichotomies
 from polytomy.model.fitting import fit_binaries
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "training.csv"

@@ -29,8 +29,7 @@ from polytomy.inputs.arguments import (
 )
 from polytomy.inputs.training_data import check_training_data
 from polytomy.learners.preparation import resolve_estimator
-from polytomy.model.arrangement import gives_probabilities
-from polytomy.model.dichotomies import names_in
+from polytomy.model.arrangement import gives_probabilities, names_in
 from polytomy.model.estimator import progress_bar, undone_if_interrupted
 from polytomy.model.parameters import (
     CLASS_ORDER,

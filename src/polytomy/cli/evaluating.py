@@ -268,7 +268,7 @@ class RunningScores:
         """Return the confusion matrix as weighted samples: all, and those with a prediction."""
         import numpy as np
 
-        from polytomy.model.dichotomies import bind_classes
+        from polytomy.model.arrangement import bind_classes
 
         scheme, names, known = self._hierarchy, self._classes.tolist(), {"labels"}
         if scheme is not None:

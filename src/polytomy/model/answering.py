@@ -19,7 +19,7 @@ from polytomy.inputs.arguments import available_unless
 from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.training_data import check_features
 from polytomy.learners.trained import TrainedBinary
-from polytomy.model.arrangement import Solver, gives_probabilities
+from polytomy.model.arrangement import Solver, bind_classes, gives_probabilities
 from polytomy.model.composition import Composition
 from polytomy.model.decisions import (
     check_costs,
@@ -27,7 +27,6 @@ from polytomy.model.decisions import (
     maximise_likelihood,
     shift_prior,
 )
-from polytomy.model.dichotomies import bind_classes
 from polytomy.model.explanations import Explanations, explain_samples
 from polytomy.model.out_of_fold import FinalCalibration
 from polytomy.model.scheme_argument import SchemeArgument, members_of, scheme_from

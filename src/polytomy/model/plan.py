@@ -11,9 +11,17 @@ from numpy.typing import NDArray
 
 from polytomy.learners.bank import Bank
 from polytomy.learners.problems import Dichotomy, WholePartition
-from polytomy.model.arrangement import Arrangement, ClassTranslation, Solver, resolve_solver
+from polytomy.model.arrangement import (
+    Arrangement,
+    ClassTranslation,
+    Solver,
+    bind_classes,
+    check_models,
+    make_dichotomies,
+    resolve_solver,
+    sides_key,
+)
 from polytomy.model.composition import Composition
-from polytomy.model.dichotomies import bind_classes, check_models, make_dichotomies, sides_key
 from polytomy.model.fitting import TrainedBinaries
 from polytomy.model.scheme_argument import members_of
 from polytomy.scheme import BinaryName, Scheme, SchemeEnsemble

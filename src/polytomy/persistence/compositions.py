@@ -11,9 +11,13 @@ from numpy.typing import NDArray
 from polytomy.inputs.arguments import PRECISIONS
 from polytomy.learners.bank import Bank
 from polytomy.learners.problems import Dichotomy
-from polytomy.model.arrangement import Arrangement, ClassTranslation
+from polytomy.model.arrangement import (
+    Arrangement,
+    ClassTranslation,
+    dichotomies_state,
+    read_dichotomies,
+)
 from polytomy.model.composition import Composition
-from polytomy.model.dichotomies import dichotomies_state, read_dichotomies
 from polytomy.model.scheme_argument import members_of
 from polytomy.persistence.fitted import arrange_in_order
 from polytomy.scheme import Scheme, SchemeEnsemble

@@ -15,9 +15,8 @@ from polytomy.learners.bank import Bank
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.learners.problems import Dichotomy
 from polytomy.learners.trained import TrainedBinary
-from polytomy.model.arrangement import Arrangement
+from polytomy.model.arrangement import Arrangement, bind_classes
 from polytomy.model.composition import Composition
-from polytomy.model.dichotomies import bind_classes
 from polytomy.scheme import Scheme
 
 

@@ -17,7 +17,7 @@ from polytomy.distances import ClassDistances
 from polytomy.errors import Argument, ArgumentError, ControlWarning
 from polytomy.inputs.arguments import Parameter, did_you_mean
 from polytomy.metrics.metric import check_predicted_labels
-from polytomy.model.dichotomies import bind_classes
+from polytomy.model.arrangement import bind_classes
 from polytomy.model.scheme_argument import members_of, scheme_from
 from polytomy.plots import canvas
 from polytomy.plots.fitted import find_fitted

@@ -24,18 +24,6 @@ from numba import njit
 
 from polytomy.routines.dispatch import time_of_change
 
-__all__ = [
-    "count_compiled",
-    "entry",
-    "fused_entry",
-    "fused_helper",
-    "helper",
-    "inlined_helper",
-    "machine_code_folder",
-    "summing_helper",
-    "unfused_inlined_helper",
-]
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}

@@ -1,16 +1,4 @@
-"""Choose between the twins: the compiled routine if Numba works, otherwise the reference routine.
-
-The routine `name` of the subject `s` is the function `name` of both `routines/reference/s.py` and
-`routines/compiled/s.py`. While a routine is not compiled, its twin may stand in for it
-(:mod:`polytomy.routines.stand_ins`). The compiled module, and with it Numba, is imported when there
-is machine code to load or a routine has to be compiled.
-
-The environment variable POLYTOMY_ROUTINES forces one of them: `reference` or `compiled`. If it is
-not set and Numba fails (it is not installed, cannot write its cache, …), a RoutineWarning says so
-once, and the reference routines are used from then on. If it is set to `compiled`, the failure is
-raised. Only failures on another thread count: an exception in the calling thread may come from a
-signal handler.
-"""
+"""The choice between a compiled routine and its reference twin, which stands in for it at first."""
 
 from __future__ import annotations
 
@@ -19,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,18 +15,54 @@ from types import ModuleType
 from typing import Any
 
 from polytomy.errors import ArgumentError, RoutineWarning, warn_caller
-from polytomy.routines.stand_ins import OverBudget, run_stand_in
 from polytomy.routines.threads import RoutineFailure, run_aside
 
-__all__ = [
-    "ENVIRONMENT_VARIABLE",
-    "compiled_routine",
-    "explain_cause",
-    "has_machine_code",
-    "prefers_compiled",
-    "routine",
-    "time_of_change",
-]
+BUDGET = 2.0
+"""Seconds that the twin of a routine may take in a process: less than most take to compile."""
+
+_left: dict[str, float] = {}
+"""The remaining seconds of the routines whose twins have been used."""
+
+_standing_in_for: ContextVar[str] = ContextVar("_standing_in_for", default="")
+
+
+class OverBudget(Exception):
+    """The twin would take too long."""
+
+
+def run_stand_in(name: str, twin: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Return the answer of the twin of a routine; raise OverBudget if it takes too long.
+
+    Examples
+    --------
+    >>> def wait(seconds):
+    ...     spend(seconds)
+    ...     return f"waited {seconds} s"
+    >>> run_stand_in("wait", wait, (1.5,))
+    'waited 1.5 s'
+    >>> run_stand_in("wait", wait, (1.5,))
+    Traceback (most recent call last):
+    polytomy.routines.dispatch.OverBudget
+    """
+    token = _standing_in_for.set(name)
+    try:
+        return twin(*arguments)
+    finally:
+        _standing_in_for.reset(token)
+
+
+def spend(seconds: float) -> None:
+    """Reduce the budget of the routine that a reference routine stands in for, if it does.
+
+    Raise OverBudget if the budget does not suffice; it is then used up.
+    """
+    name = _standing_in_for.get()
+    if name:
+        left = _left.get(name, BUDGET)
+        _left[name] = max(0.0, left - seconds)
+        if seconds > left:
+            raise OverBudget
+
 
 ENVIRONMENT_VARIABLE = "POLYTOMY_ROUTINES"
 

@@ -30,16 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-__all__ = [
-    "RoutineFailure",
-    "count_threads",
-    "one_blas_thread",
-    "read_only",
-    "run_aside",
-    "run_in_blocks",
-    "run_tasks",
-]
-
 _Result = TypeVar("_Result")
 
 _MOMENT = 1e7

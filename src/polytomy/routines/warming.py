@@ -30,8 +30,6 @@ from polytomy.routines.reference.linear import LinearForm, LinearProblems, Linea
 from polytomy.routines.reference.smo import FROM_FIRST_RUN, Problems
 from polytomy.routines.threads import RoutineFailure
 
-__all__ = ["Example", "WarmUp", "WarmUpProgress", "examples", "warm_up"]
-
 _RBF = KINDS["rbf"], 1.0, 3, 0.0
 _PAIR = np.array([[-1, 1]], dtype=np.int8)
 _MANY_CLASSES = 100

@@ -23,9 +23,8 @@ from polytomy.learners.svm.machines import pool_by_bytes
 from polytomy.learners.trained import TrainedBinary
 from polytomy.metrics import METRICS, JudgedSamples
 from polytomy.metrics.reliability import check_bins, reliability_sums
-from polytomy.model.arrangement import check_solver
+from polytomy.model.arrangement import bind_classes, check_solver
 from polytomy.model.composition import Composition
-from polytomy.model.dichotomies import bind_classes
 from polytomy.model.fitting import TrainedBinaries, fit_binaries
 from polytomy.model.plan import TrainingPlan, plan_training
 from polytomy.model.scheme_argument import members_of, scheme_from

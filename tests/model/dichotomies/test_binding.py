@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polytomy.errors import ControlWarning, SchemeError
-from polytomy.model.dichotomies import bind_classes
+from polytomy.model.arrangement import bind_classes
 from polytomy.scheme import parse
 
 

@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 
 from polytomy import PolytomyClassifier
 from polytomy.errors import ArgumentError, SchemeError
-from polytomy.model.dichotomies import check_models, make_dichotomies, names_in, sides_key
+from polytomy.model.arrangement import check_models, make_dichotomies, names_in, sides_key
 from polytomy.scheme import parse
 
 

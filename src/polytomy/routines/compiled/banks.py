@@ -33,8 +33,6 @@ from polytomy.routines.reference.banks import Floats, Indices, SparseRows, Weigh
 from polytomy.routines.reference.kernels import IS_OF_DISTANCES, Function
 from polytomy.routines.threads import run_in_blocks
 
-__all__ = ["add_dense_scores", "add_sparse_scores", "answer_logistic", "count_pair_votes"]
-
 _LANES = 128
 _SLAB = 8
 

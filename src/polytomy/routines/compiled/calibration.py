@@ -19,8 +19,6 @@ from polytomy.routines.reference.calibration import (
 )
 from polytomy.routines.threads import run_aside
 
-__all__ = ["fit_log_odds", "fit_scale_and_bias", "fit_sigmoids"]
-
 Floats = NDArray[np.float64]
 Flag = NDArray[np.int64]
 

@@ -12,8 +12,6 @@ from polytomy.routines.compiling import entry, helper
 from polytomy.routines.reference.coupling import LEAST_OUTFLOW
 from polytomy.routines.threads import run_in_blocks
 
-__all__ = ["stationary_distribution"]
-
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Flags = NDArray[np.bool_]

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from polytomy.routines.compiling import entry, fused_helper
 from polytomy.routines.threads import run_in_blocks
 
-__all__ = ["hausdorff_matrix"]
-
 _COST_OF_POINT = 250.0  # approximate nanoseconds for each point of a pair of sets
 _LANES = 8  # points per block, unrolled in `_nearest_of_block`
 _LATEST = 2  # blocks of points that ended recent searches

@@ -28,8 +28,6 @@ from polytomy.routines.reference.divergence import (
 )
 from polytomy.routines.threads import run_in_blocks
 
-__all__ = ["minimise_divergence", "minimise_one_vs_rest"]
-
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 

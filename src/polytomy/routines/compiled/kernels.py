@@ -33,18 +33,6 @@ from polytomy.routines.reference.kernels import (
 )
 from polytomy.routines.threads import run_aside, run_in_blocks
 
-__all__ = [
-    "BLOCK",
-    "VECTOR",
-    "as_numbers",
-    "exact_values",
-    "exponentials",
-    "rounded_values",
-    "squares_from_products",
-    "store_products",
-    "transform_products",
-]
-
 Floats = NDArray[Any]
 Doubles = NDArray[np.float64]
 Singles = NDArray[np.float32]

@@ -43,14 +43,6 @@ from polytomy.routines.reference import least_squares as reference
 from polytomy.routines.reference.least_squares import UNCHANGED
 from polytomy.routines.threads import run_in_blocks
 
-__all__ = [
-    "couple_pairs",
-    "minimise_on_simplex",
-    "multiply_down_tree",
-    "project_answers",
-    "regress_isotonic",
-]
-
 _MOST_MULTIPLICATIONS = 2**18
 """Size of the largest matrix product that OpenBLAS computes on one thread."""
 

@@ -16,18 +16,6 @@ from numpy.typing import NDArray
 from polytomy.routines.compiling import helper
 from polytomy.routines.reference.least_squares import DEPENDENT_BY_GRAM, ROUNDING, UNCHANGED
 
-__all__ = [
-    "Rows",
-    "Single",
-    "factor_members",
-    "fill_single",
-    "has_gaps",
-    "minimise_on_cone",
-    "new_single",
-    "scale_of_gradient",
-    "solve_support",
-]
-
 _SPARSE = 8
 """A row with fewer than one in this many classes is processed class by class, not as a vector."""
 

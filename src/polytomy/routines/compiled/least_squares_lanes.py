@@ -18,8 +18,6 @@ from polytomy.routines.compiled.least_squares_cone import has_gaps
 from polytomy.routines.compiling import helper
 from polytomy.routines.reference.least_squares import DEPENDENT_BY_GRAM, FACE, ROUNDING
 
-__all__ = ["count_lanes", "fill_lanes", "new_lanes", "settle_lanes", "solve_lanes"]
-
 _SWEEPS = 8
 
 Floats = NDArray[np.float64]

@@ -38,17 +38,6 @@ from polytomy.routines.reference.least_squares import (
     UNCHANGED,
 )
 
-__all__ = [
-    "Working",
-    "fill_working_set",
-    "is_stationary",
-    "minimise_single",
-    "new_working",
-    "widen_working_set",
-    "write_normalised",
-    "write_working_set",
-]
-
 _FIRST, _MORE = 8, 16
 """Initial number of classes of a working set, and how many may join in a round."""
 

@@ -35,8 +35,6 @@ from polytomy.routines.reference.linear import (
 )
 from polytomy.routines.threads import run_aside
 
-__all__ = ["fit_linear_models"]
-
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Flag = NDArray[np.int64]

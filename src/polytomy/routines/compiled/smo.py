@@ -57,8 +57,6 @@ from polytomy.routines.reference.smo import (
 )
 from polytomy.routines.threads import run_aside
 
-__all__ = ["train_machines"]
-
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Flag = NDArray[np.int64]

@@ -25,28 +25,6 @@ from polytomy.routines.reference.smo import (
     STEPS_BETWEEN_SHRINKS,
 )
 
-__all__ = [
-    "NEVER",
-    "Considered",
-    "Lanes",
-    "Limits",
-    "Problem",
-    "Workspace",
-    "add_multiple",
-    "add_multiples",
-    "choose_fall",
-    "choose_rise",
-    "compact",
-    "consider_all",
-    "new_considered",
-    "new_lanes",
-    "new_workspace",
-    "shrink",
-    "solve_small",
-    "steepest",
-    "step",
-]
-
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 

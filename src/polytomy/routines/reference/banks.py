@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from scipy.special import expit
 
+from polytomy.routines.dispatch import spend
 from polytomy.routines.reference.kernels import (
     IS_OF_DISTANCES,
     Function,
@@ -26,14 +27,6 @@ from polytomy.routines.reference.kernels import (
     entries_of,
     exact_values,
 )
-from polytomy.routines.stand_ins import spend
-
-__all__ = [
-    "add_dense_scores",
-    "add_sparse_scores",
-    "answer_logistic",
-    "count_pair_votes",
-]
 
 Floats = NDArray[Any]
 Indices = NDArray[Any]

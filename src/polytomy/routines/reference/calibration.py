@@ -11,22 +11,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from polytomy.routines.stand_ins import spend
-
-__all__ = [
-    "LEAST_DECREASE",
-    "MOST_CLASSES_OF_HESSIAN",
-    "MOST_STEPS",
-    "NEAR",
-    "RIDGE",
-    "SAME",
-    "SMALLEST_LOG_ODDS_STEP",
-    "SMALLEST_STEP",
-    "fit_log_odds",
-    "fit_scale_and_bias",
-    "fit_sigmoids",
-    "platt_targets",
-]
+from polytomy.routines.dispatch import spend
 
 Floats = NDArray[np.float64]
 

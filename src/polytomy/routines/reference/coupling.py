@@ -10,9 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.routines.stand_ins import spend
-
-__all__ = ["stationary_distribution"]
+from polytomy.routines.dispatch import spend
 
 FloatArray = NDArray[np.float64]
 

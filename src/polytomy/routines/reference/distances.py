@@ -6,9 +6,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from polytomy.routines.stand_ins import spend
-
-__all__ = ["hausdorff_matrix"]
+from polytomy.routines.dispatch import spend
 
 _BLOCK_BYTES = 2**24
 

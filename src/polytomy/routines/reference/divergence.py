@@ -32,9 +32,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.routines.stand_ins import spend
-
-__all__ = ["MAX_ROOT_STEPS", "ROUNDING_OF_SUM", "minimise_divergence", "minimise_one_vs_rest"]
+from polytomy.routines.dispatch import spend
 
 FloatArray = NDArray[np.float64]
 

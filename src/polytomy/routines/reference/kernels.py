@@ -19,30 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.routines.stand_ins import spend
-
-__all__ = [
-    "IS_OF_DISTANCES",
-    "KERNELS",
-    "KERNEL_VALUES",
-    "KINDS",
-    "LARGEST_EXPONENT",
-    "LN2",
-    "LOG2_E",
-    "ROUNDER",
-    "TAYLOR",
-    "Function",
-    "MatrixRows",
-    "RowMaker",
-    "blocks_of_samples",
-    "entries_of",
-    "exact_values",
-    "made_entries",
-    "nothing_to_make",
-    "rounded_values",
-    "store_products",
-    "transform_products",
-]
+from polytomy.routines.dispatch import spend
 
 LARGEST_EXPONENT = 87.0
 """exp(−87) is close to the smallest normal number in single precision; smaller values are not

@@ -27,22 +27,7 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 from scipy.optimize import isotonic_regression
 
-from polytomy.routines.stand_ins import spend
-
-__all__ = [
-    "DEPENDENT",
-    "DEPENDENT_BY_GRAM",
-    "FACE",
-    "FINE",
-    "NEGLIGIBLE",
-    "ROUNDING",
-    "UNCHANGED",
-    "couple_pairs",
-    "minimise_on_simplex",
-    "multiply_down_tree",
-    "project_answers",
-    "regress_isotonic",
-]
+from polytomy.routines.dispatch import spend
 
 DEPENDENT = 1e-16
 """Largest squared distance from a unit column to the span of others that counts as zero."""

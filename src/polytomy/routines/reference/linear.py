@@ -26,27 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from polytomy.routines.stand_ins import spend
-
-__all__ = [
-    "FOLD_REDUCTION",
-    "LARGEST_FORCING",
-    "LEAST_DECREASE",
-    "LEAST_FORCING",
-    "MOST_HALVINGS",
-    "MOST_SOLVED",
-    "NEAR_ROOT",
-    "ROUNDING",
-    "SMALLEST_CURVATURE",
-    "LinearFits",
-    "LinearForm",
-    "LinearProblems",
-    "LinearSamples",
-    "choose_forcing",
-    "first_bias",
-    "fit_linear_models",
-    "fold_reduction",
-]
+from polytomy.routines.dispatch import spend
 
 Floats = NDArray[np.float64]
 

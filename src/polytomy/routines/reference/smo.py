@@ -24,29 +24,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.routines.dispatch import spend
 from polytomy.routines.reference.kernels import (
     KERNEL_VALUES,
     MatrixRows,
     made_entries,
     rounded_values,
 )
-from polytomy.routines.stand_ins import spend
-
-__all__ = [
-    "AT_BOUND",
-    "COMPACTING_FRACTION",
-    "FEW_SAMPLES",
-    "FROM_FIRST_RUN",
-    "FROM_PREVIOUS_RUN",
-    "FROM_ZERO",
-    "LEAST_CURVATURE",
-    "NEAR_THE_END",
-    "SMALL_PROBLEM",
-    "STANDSTILL",
-    "STEPS_BETWEEN_SHRINKS",
-    "Problems",
-    "train_machines",
-]
 
 Floats = NDArray[np.float64]
 Row = Callable[[int], Floats]

@@ -11,10 +11,11 @@ import textwrap
 import numpy as np
 import pytest
 
-from polytomy.routines import dispatch, stand_ins
+from polytomy.routines import dispatch
+from polytomy.routines import dispatch as stand_ins
+from polytomy.routines.dispatch import OverBudget, run_stand_in, spend
 from polytomy.routines.reference import least_squares, smo
 from polytomy.routines.reference.kernels import KERNEL_VALUES, MatrixRows, nothing_to_make
-from polytomy.routines.stand_ins import OverBudget, run_stand_in, spend
 from polytomy.routines.warming import examples
 
 

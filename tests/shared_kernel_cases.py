@@ -9,7 +9,9 @@ from polytomy.inputs.rows import count_rows
 from polytomy.learners.any_estimator import train_estimator
 from polytomy.learners.options import FitArguments, TrainingListener, TrainingOptions
 from polytomy.learners.problems import BinaryProblem, Dichotomy
-from polytomy.learners.svm.matrix import fix_gamma
+from polytomy.learners.svm.suitability import (
+    fix_gamma,
+)
 from polytomy.learners.svm.training import train_svms
 from polytomy.learners.workload import Trained, Workload
 

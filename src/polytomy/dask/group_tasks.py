@@ -19,7 +19,10 @@ from polytomy.inputs.sparse import is_sparse
 from polytomy.learners.options import FitArguments, TrainingListener, TrainingOptions
 from polytomy.learners.problems import Dichotomy
 from polytomy.learners.svm.machines import KernelMachine, VectorPool, pool_by_bytes
-from polytomy.learners.svm.matrix import UnsuitableError, check_suitable
+from polytomy.learners.svm.suitability import (
+    UnsuitableError,
+    check_suitable,
+)
 from polytomy.learners.trained import TrainedBinary
 from polytomy.learners.workload import Trained
 from polytomy.model.fitting import group_sides, train_dichotomies

@@ -43,12 +43,12 @@ from polytomy.inputs.sparse import is_sparse
 from polytomy.learners.bank import Bank
 from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.problems import Dichotomy
-from polytomy.learners.svm.matrix import (
+from polytomy.learners.svm.matrix import size_in_words
+from polytomy.learners.svm.suitability import (
     UnsuitableError,
     as_numbers,
     fix_gamma_by_variance,
     has_gamma_of_data,
-    size_in_words,
 )
 from polytomy.learners.trained import TrainedBinary
 from polytomy.model.fitting import TrainedBinaries, warn_of_shortcomings

@@ -19,7 +19,9 @@ from polytomy.learners.linear.training import train_linear_models
 from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.problems import Dichotomy, binary_problem, sides_problem
 from polytomy.learners.sides import side_binaries, train_sided_models
-from polytomy.learners.svm.matrix import fix_gamma
+from polytomy.learners.svm.suitability import (
+    fix_gamma,
+)
 from polytomy.learners.svm.training import train_svms
 from polytomy.learners.trained import TrainedBinary
 from polytomy.learners.updating import update_binary, update_sides

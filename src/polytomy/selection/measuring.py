@@ -25,7 +25,9 @@ from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.preparation import takes_pairwise_values
 from polytomy.learners.problems import binary_problem
 from polytomy.learners.svm.grid import KernelGrid
-from polytomy.learners.svm.matrix import UnsuitableError
+from polytomy.learners.svm.suitability import (
+    UnsuitableError,
+)
 from polytomy.model.composition import Composition
 from polytomy.model.fitting import fit_binaries
 from polytomy.model.plan import TrainingPlan, plan_training

@@ -177,7 +177,7 @@ def sample_costs(
     Examples
     --------
     >>> from sklearn.svm import LinearSVC
-    >>> from polytomy.learners.linear.objectives import find_objective
+    >>> from polytomy.learners.problems import BinaryProblem
     >>> problem = BinaryProblem("a", np.arange(3), np.array([True, False, False]))
     >>> objective = find_objective(LinearSVC(C=4, class_weight="balanced"))
     >>> is_kept = np.array([[True, True, True], [True, False, True]])

@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 from polytomy.learners.options import TrainingListener
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.svm.matrix import (
-    UnsuitableError,
-    as_numbers,
     check_budget,
     group_by_matrix,
     is_better_apart,
-    kernel_of,
     size_in_words,
+)
+from polytomy.learners.svm.suitability import (
+    UnsuitableError,
+    as_numbers,
+    kernel_of,
 )
 from polytomy.learners.svm.training import GroupTrainer, find_svcs
 from polytomy.learners.workload import Workload

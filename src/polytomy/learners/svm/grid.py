@@ -26,16 +26,18 @@ from polytomy.learners.svm.kernels import KernelFunction, squared_lengths, uses_
 from polytomy.learners.svm.matrix import (
     TooLargeError,
     WholeMatrix,
-    as_numbers,
     bytes_of_matrix,
     bytes_of_rows,
     bytes_of_thread,
     check_budget,
+    train_machines,
+)
+from polytomy.learners.svm.suitability import (
+    as_numbers,
     check_compiled,
     check_range,
     check_suitable,
     kernel_of,
-    train_machines,
 )
 from polytomy.learners.svm.worker import coefficient_bounds
 from polytomy.learners.workload import constant_binary, weights_of_problem

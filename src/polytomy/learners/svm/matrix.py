@@ -1,40 +1,39 @@
 """The matrix on which the support vector machines of many problems are trained.
 
-Its entries are inner products, squared distances or kernel values. Here is also which estimators
-and data can be trained on it, which problems share one, and the memory that it takes.
+Its entries are inner products, squared distances or kernel values. Here is also which problems
+share one, and the memory that it takes.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.svm import SVC, NuSVC
-from sklearn.utils import check_array
-from sklearn.utils.class_weight import compute_class_weight
+from sklearn.svm import SVC
 
 from polytomy.inputs.arguments import Parameter, is_nonnegative_number
-from polytomy.inputs.rows import CONTAINER_LIMITS, machine_memory, refuse_dates
+from polytomy.inputs.rows import CONTAINER_LIMITS, machine_memory
 from polytomy.inputs.sparse import is_sparse
-from polytomy.inputs.training_data import blocks_of, is_plain_array
-from polytomy.learners.preparation import copy_unfitted, side_labels
+from polytomy.inputs.training_data import blocks_of
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.svm.kernels import (
-    LARGEST_DEGREE,
     KernelFunction,
-    effective_gamma,
-    find_kernel,
     squared_lengths,
-    uses_gamma,
-    variance_of,
 )
-from polytomy.routines.dispatch import prefers_compiled, routine
+from polytomy.learners.svm.suitability import (
+    NOT_COMPILED,
+    UnsuitableError,
+    check_range,
+    check_suitable,
+    kernel_of,
+)
+from polytomy.routines.dispatch import routine
 from polytomy.routines.reference.kernels import (
     KERNEL_VALUES,
     KINDS,
@@ -132,219 +131,6 @@ def size_in_words(n_bytes: float) -> str:
             return f"{n_bytes:.3g} {unit}"
         n_bytes /= 1000
     return f"{n_bytes:.3g} GB"
-
-
-_NOT_COMPILED = "the compiled routines are not used"
-
-_LARGEST = float(np.finfo(np.float32).max)
-
-
-class UnsuitableError(Exception):
-    """Something cannot be trained on a common matrix; the message is the reason, as a clause."""
-
-
-def check_suitable(estimator: Any) -> None:
-    """Raise an UnsuitableError unless an estimator is an SVC that can be trained here.
-
-    Examples
-    --------
-    >>> check_suitable(SVC(kernel="precomputed"))
-    Traceback (most recent call last):
-    polytomy.learners.svm.matrix.UnsuitableError: its kernel is 'precomputed'
-    """
-    # Not isinstance: a subclass may do anything.
-    if type(estimator) is not SVC:
-        raise UnsuitableError(f"{type(estimator).__name__} is not an SVC")
-    kernel = find_kernel(estimator.kernel)
-    if kernel is None:
-        raise UnsuitableError(f"its kernel is {estimator.kernel!r}")
-    if estimator.verbose:
-        raise UnsuitableError("verbose=True asks for LIBSVM's own report")
-    weights = np.ones(2)
-    try:
-        estimator._validate_params()
-        if estimator.class_weight is not None:
-            sides = np.array(side_labels(estimator))
-            weights = compute_class_weight(estimator.class_weight, classes=sides, y=sides)
-    except ValueError as error:
-        # Training by LIBSVM raises the error again, where the user expects it.
-        raise UnsuitableError("its parameters are invalid") from error
-    if "degree" in kernel.parameters and estimator.degree > LARGEST_DEGREE:
-        raise UnsuitableError(f"its degree is above {LARGEST_DEGREE}")
-    if not np.all(weights > 0):
-        raise UnsuitableError("class_weight gives a side no weight")
-
-
-def kernel_of(svc: SVC, X: Any) -> KernelFunction:
-    """Return the kernel of a suitable SVC, with its gamma computed from the rows of X.
-
-    Examples
-    --------
-    >>> kernel_of(SVC(gamma="auto"), np.eye(4))
-    KernelFunction(kind='rbf', gamma=0.25, degree=0, coef0=0.0)
-    """
-    kernel = KernelFunction.from_parameters(svc, X)
-    assert kernel is not None
-    return kernel
-
-
-def check_compiled() -> None:
-    """Raise an UnsuitableError unless compiled routines are used: the others are too slow.
-
-    Numba is not imported, so it may still fail: see `train_machines`.
-    """
-    if not prefers_compiled():
-        raise UnsuitableError(_NOT_COMPILED)
-
-
-def train_machines(
-    matrix: Matrix,
-    kernel: KernelFunction,
-    svcs: Sequence[SVC],
-    columns: NDArray[np.intp],
-    ends: NDArray[np.intp],
-    signs: NDArray[np.float64],
-    bounds: NDArray[np.float64],
-    start: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return coefficients, values, intercepts and numbers of steps of machines on a matrix.
-
-    Parameters
-    ----------
-    matrix : Matrix
-    kernel : KernelFunction
-    svcs : SVC of each problem
-    columns : array of shape (n_samples,), the samples of all problems as rows of the matrix
-    ends : array of shape (n_problems,), the end of each problem's samples
-    signs : array of shape (n_samples,), the sides
-    bounds : array of shape (n_runs, n_samples), the largest coefficients
-    start : where runs of a definite kernel start; an indefinite one starts from zero
-
-    Raises
-    ------
-    UnsuitableError
-        If Numba fails.
-    """
-    runs = np.ones((len(bounds), 1))
-    problems = Problems(
-        columns=columns,
-        ends=ends,
-        signs=signs,
-        bounds=bounds,
-        parameters=runs * kernel.code[1:],
-        diagonals=runs * diagonal_of(matrix, kernel, columns),
-        tolerances=np.array([svc.tol for svc in svcs], dtype=np.float64),
-        most_steps=np.array([svc.max_iter for svc in svcs], dtype=np.int64),
-        shrinks=np.array([svc.shrinking for svc in svcs], dtype=np.bool_),
-    )
-    largest = int(np.diff(ends, prepend=0).max())
-    cache = np.empty(max(CACHE_BYTES // 4, 2 * largest), dtype=np.float32)
-    start = start if kernel.about.is_definite else FROM_ZERO
-    arguments = problems, matrix.rows(), entry_form(matrix, kernel), start, cache
-    try:
-        train = routine("train_machines", "smo", needs_compiled=True)
-        coefficients, values, intercepts, steps = train(*arguments)
-    except RoutineFailure:
-        raise UnsuitableError(_NOT_COMPILED) from None
-    return coefficients, values, intercepts, steps
-
-
-def check_range(function: KernelFunction, largest_square: float) -> None:
-    """Raise an UnsuitableError if kernel values may be too large for single precision.
-
-    Parameters
-    ----------
-    function : KernelFunction
-    largest_square : float
-        The largest |x|² of the data, which bounds all inner products.
-
-    Examples
-    --------
-    >>> check_range(KernelFunction("poly", gamma=0.5, degree=3), largest_square=100.0)
-    """
-    size = function.largest_value(largest_square)
-    if not max(size, 4 * largest_square, abs(function.gamma)) < _LARGEST:
-        raise UnsuitableError("its kernel values are too large for single precision")
-
-
-def as_numbers(X: Any) -> Any:
-    """Return data in the form that SVC uses: a float64 array or a CSR matrix."""
-    if is_plain_array(X):
-        return X
-    refuse_dates(X, "X")
-    options: dict[str, Any] = {"dtype": np.float64, "accept_sparse": "csr"}
-    try:
-        X = check_array(X, order="C", accept_large_sparse=False, **options)
-    except (TypeError, ValueError) as error:
-        raise UnsuitableError("SVC does not accept X as numbers") from error
-    if is_sparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
-
-
-def fix_gamma(estimators: Sequence[Any], X: Any) -> list[Any]:
-    """Return the estimators, with ``gamma="scale"`` and ``"auto"`` of SVCs replaced by a number.
-
-    The number is what scikit-learn's SVC computes from all rows of X. So the machines of one-vs-one
-    equal those of SVC itself, and all machines share one kernel. An estimator that occurs several
-    times is also a single object in the result. An SVC after other steps of a pipeline sees other
-    features, and keeps its parameter.
-
-    Parameters
-    ----------
-    estimators : unfitted estimators
-    X : training data of any kind
-
-    Examples
-    --------
-    >>> fix_gamma([SVC(C=10)], [[0.0, 0.0], [2.0, 2.0]])
-    [SVC(C=10, gamma=0.5)]
-    """
-    if not has_gamma_of_data(estimators):
-        return list(estimators)
-    try:
-        numbers = as_numbers(X)
-    except (UnsuitableError, TypeError, ValueError):
-        return list(estimators)  # training raises the error where the user expects it
-    return fix_gamma_by_variance(estimators, numbers.shape[1], variance_of(numbers))
-
-
-def fix_gamma_by_variance(estimators: Sequence[Any], n_features: int, variance: float) -> list[Any]:
-    """Do the same as `fix_gamma`, given the variance of all values instead of the values.
-
-    Parameters
-    ----------
-    estimators : unfitted estimators
-    n_features : int
-    variance : float
-
-    Examples
-    --------
-    >>> fix_gamma_by_variance([SVC(C=10)], 2, 1.0)
-    [SVC(C=10, gamma=0.5)]
-    """
-
-    fixed: dict[int, Any] = {}
-    for estimator in estimators:
-        if id(estimator) in fixed:
-            continue
-        fixed[id(estimator)] = estimator
-        if _has_gamma_of_data(estimator):
-            fixed[id(estimator)] = copy_unfitted(estimator)
-            fixed[id(estimator)].gamma = effective_gamma(estimator.gamma, n_features, variance)
-    return [fixed[id(estimator)] for estimator in estimators]
-
-
-def has_gamma_of_data(estimators: Iterable[Any]) -> bool:
-    """Return whether the gamma of any estimator is a rule instead of a number."""
-    return any(map(_has_gamma_of_data, estimators))
-
-
-def _has_gamma_of_data(estimator: Any) -> bool:
-    if type(estimator) not in (SVC, NuSVC) or not uses_gamma(estimator):
-        return False
-    return isinstance(estimator.gamma, str) and estimator.gamma in ("scale", "auto")
 
 
 # Rows and columns of a block, whose inner products stay in the processor's cache.
@@ -770,3 +556,55 @@ def _find_used_rows(problems: Sequence[BinaryProblem], n_rows: int) -> NDArray[n
     for problem in problems:  # all rows of all problems might not fit in memory
         is_used[problem.rows] = True
     return is_used
+
+
+def train_machines(
+    matrix: Matrix,
+    kernel: KernelFunction,
+    svcs: Sequence[SVC],
+    columns: NDArray[np.intp],
+    ends: NDArray[np.intp],
+    signs: NDArray[np.float64],
+    bounds: NDArray[np.float64],
+    start: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return coefficients, values, intercepts and numbers of steps of machines on a matrix.
+
+    Parameters
+    ----------
+    matrix : Matrix
+    kernel : KernelFunction
+    svcs : SVC of each problem
+    columns : array of shape (n_samples,), the samples of all problems as rows of the matrix
+    ends : array of shape (n_problems,), the end of each problem's samples
+    signs : array of shape (n_samples,), the sides
+    bounds : array of shape (n_runs, n_samples), the largest coefficients
+    start : where runs of a definite kernel start; an indefinite one starts from zero
+
+    Raises
+    ------
+    UnsuitableError
+        If Numba fails.
+    """
+    runs = np.ones((len(bounds), 1))
+    problems = Problems(
+        columns=columns,
+        ends=ends,
+        signs=signs,
+        bounds=bounds,
+        parameters=runs * kernel.code[1:],
+        diagonals=runs * diagonal_of(matrix, kernel, columns),
+        tolerances=np.array([svc.tol for svc in svcs], dtype=np.float64),
+        most_steps=np.array([svc.max_iter for svc in svcs], dtype=np.int64),
+        shrinks=np.array([svc.shrinking for svc in svcs], dtype=np.bool_),
+    )
+    largest = int(np.diff(ends, prepend=0).max())
+    cache = np.empty(max(CACHE_BYTES // 4, 2 * largest), dtype=np.float32)
+    start = start if kernel.about.is_definite else FROM_ZERO
+    arguments = problems, matrix.rows(), entry_form(matrix, kernel), start, cache
+    try:
+        train = routine("train_machines", "smo", needs_compiled=True)
+        coefficients, values, intercepts, steps = train(*arguments)
+    except RoutineFailure:
+        raise UnsuitableError(NOT_COMPILED) from None
+    return coefficients, values, intercepts, steps

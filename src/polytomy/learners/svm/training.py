@@ -29,16 +29,18 @@ from polytomy.learners.svm.matrix import (
     MatrixLayout,
     Size,
     TooLargeError,
-    UnsuitableError,
-    as_numbers,
     check_budget,
-    check_compiled,
     find_common_kernel,
     group_by_matrix,
     is_better_apart,
     lay_out_matrix,
     measure,
     size_in_words,
+)
+from polytomy.learners.svm.suitability import (
+    UnsuitableError,
+    as_numbers,
+    check_compiled,
 )
 from polytomy.learners.svm.worker import Task, Worker, score_outside
 from polytomy.learners.trained import Output, TrainedBinary

@@ -21,11 +21,10 @@ from polytomy.learners.preparation import side_labels
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.svm.kernels import KernelFunction
 from polytomy.learners.svm.machines import FoldMachines, Machine, MachineData
-from polytomy.learners.svm.matrix import (
-    Matrix,
+from polytomy.learners.svm.matrix import Matrix, train_machines
+from polytomy.learners.svm.suitability import (
     check_range,
     kernel_of,
-    train_machines,
 )
 from polytomy.learners.workload import weights_of_problems
 from polytomy.routines.reference.smo import FEW_SAMPLES, FROM_FIRST_RUN

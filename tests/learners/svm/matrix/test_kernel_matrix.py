@@ -9,7 +9,12 @@ from sklearn.svm import SVC
 from kernel_cases import LINEAR, POLY, RBF, SIGMOID
 from polytomy.learners.svm import matrix as kernel_matrix
 from polytomy.learners.svm.kernels import KernelFunction
-from polytomy.learners.svm.matrix import MatrixOnDemand, WholeMatrix, diagonal_of, entry_form
+from polytomy.learners.svm.matrix import (
+    MatrixOnDemand,
+    WholeMatrix,
+    diagonal_of,
+    entry_form,
+)
 from polytomy.routines.reference.kernels import KERNEL_VALUES
 from shared_kernel_cases import clouds, rest, share
 

@@ -8,7 +8,6 @@ from polytomy.learners.svm.matrix import (
     MatrixOnDemand,
     Size,
     TooLargeError,
-    UnsuitableError,
     WholeMatrix,
     bytes_of_matrix,
     bytes_of_rows,
@@ -18,6 +17,9 @@ from polytomy.learners.svm.matrix import (
     is_better_apart,
     lay_out_matrix,
     measure,
+)
+from polytomy.learners.svm.suitability import (
+    UnsuitableError,
 )
 from shared_kernel_cases import all_problems, clouds, pair, rest
 

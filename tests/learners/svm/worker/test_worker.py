@@ -12,7 +12,9 @@ from polytomy.learners.preparation import side_labels
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.svm.kernels import KernelFunction
 from polytomy.learners.svm.machines import KernelMachine
-from polytomy.learners.svm.matrix import fix_gamma
+from polytomy.learners.svm.suitability import (
+    fix_gamma,
+)
 from shared_kernel_cases import clouds, pair, rest, share
 
 

@@ -7,14 +7,13 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from polytomy.errors import RoutineWarning
 from polytomy.learners.svm.kernels import KernelFunction
 from polytomy.learners.svm.machines import KernelMachine
-from polytomy.learners.svm.matrix import (
+from polytomy.learners.svm.matrix import WholeMatrix, train_machines
+from polytomy.learners.svm.suitability import (
     UnsuitableError,
-    WholeMatrix,
     as_numbers,
     check_compiled,
     check_range,
     check_suitable,
-    train_machines,
 )
 from polytomy.routines import dispatch
 from polytomy.routines.compiled import smo as compiled

@@ -10,7 +10,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from polytomy import PolytomyClassifier
-from polytomy.learners.svm.matrix import fix_gamma, fix_gamma_by_variance, has_gamma_of_data
+from polytomy.learners.svm.suitability import (
+    fix_gamma,
+    fix_gamma_by_variance,
+    has_gamma_of_data,
+)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,189 @@
+"""Which support vector machines and data can be trained on one kernel matrix, and why not.
+
+Also: one gamma for all machines of a scheme, without which they could not share kernel values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.svm import SVC, NuSVC
+from sklearn.utils import check_array
+from sklearn.utils.class_weight import compute_class_weight
+
+from polytomy.inputs.rows import refuse_dates
+from polytomy.inputs.sparse import is_sparse
+from polytomy.inputs.training_data import is_plain_array
+from polytomy.learners.preparation import copy_unfitted, side_labels
+from polytomy.learners.svm.kernels import (
+    LARGEST_DEGREE,
+    KernelFunction,
+    effective_gamma,
+    find_kernel,
+    uses_gamma,
+    variance_of,
+)
+from polytomy.routines.dispatch import prefers_compiled
+
+NOT_COMPILED = "the compiled routines are not used"
+"""Why nothing can be trained on a matrix, as a clause."""
+
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+class UnsuitableError(Exception):
+    """Something cannot be trained on a common matrix; the message is the reason, as a clause."""
+
+
+def check_suitable(estimator: Any) -> None:
+    """Raise an UnsuitableError unless an estimator is an SVC that can be trained here.
+
+    Examples
+    --------
+    >>> check_suitable(SVC(kernel="precomputed"))
+    Traceback (most recent call last):
+    polytomy.learners.svm.suitability.UnsuitableError: its kernel is 'precomputed'
+    """
+    # Not isinstance: a subclass may do anything.
+    if type(estimator) is not SVC:
+        raise UnsuitableError(f"{type(estimator).__name__} is not an SVC")
+    kernel = find_kernel(estimator.kernel)
+    if kernel is None:
+        raise UnsuitableError(f"its kernel is {estimator.kernel!r}")
+    if estimator.verbose:
+        raise UnsuitableError("verbose=True asks for LIBSVM's own report")
+    weights = np.ones(2)
+    try:
+        estimator._validate_params()
+        if estimator.class_weight is not None:
+            sides = np.array(side_labels(estimator))
+            weights = compute_class_weight(estimator.class_weight, classes=sides, y=sides)
+    except ValueError as error:
+        # Training by LIBSVM raises the error again, where the user expects it.
+        raise UnsuitableError("its parameters are invalid") from error
+    if "degree" in kernel.parameters and estimator.degree > LARGEST_DEGREE:
+        raise UnsuitableError(f"its degree is above {LARGEST_DEGREE}")
+    if not np.all(weights > 0):
+        raise UnsuitableError("class_weight gives a side no weight")
+
+
+def kernel_of(svc: SVC, X: Any) -> KernelFunction:
+    """Return the kernel of a suitable SVC, with its gamma computed from the rows of X.
+
+    Examples
+    --------
+    >>> kernel_of(SVC(gamma="auto"), np.eye(4))
+    KernelFunction(kind='rbf', gamma=0.25, degree=0, coef0=0.0)
+    """
+    kernel = KernelFunction.from_parameters(svc, X)
+    assert kernel is not None
+    return kernel
+
+
+def check_compiled() -> None:
+    """Raise an UnsuitableError unless compiled routines are used: the others are too slow.
+
+    Numba is not imported, so it may still fail: see `train_machines`.
+    """
+    if not prefers_compiled():
+        raise UnsuitableError(NOT_COMPILED)
+
+
+def check_range(function: KernelFunction, largest_square: float) -> None:
+    """Raise an UnsuitableError if kernel values may be too large for single precision.
+
+    Parameters
+    ----------
+    function : KernelFunction
+    largest_square : float
+        The largest |x|² of the data, which bounds all inner products.
+
+    Examples
+    --------
+    >>> check_range(KernelFunction("poly", gamma=0.5, degree=3), largest_square=100.0)
+    """
+    size = function.largest_value(largest_square)
+    if not max(size, 4 * largest_square, abs(function.gamma)) < _LARGEST:
+        raise UnsuitableError("its kernel values are too large for single precision")
+
+
+def as_numbers(X: Any) -> Any:
+    """Return data in the form that SVC uses: a float64 array or a CSR matrix."""
+    if is_plain_array(X):
+        return X
+    refuse_dates(X, "X")
+    options: dict[str, Any] = {"dtype": np.float64, "accept_sparse": "csr"}
+    try:
+        X = check_array(X, order="C", accept_large_sparse=False, **options)
+    except (TypeError, ValueError) as error:
+        raise UnsuitableError("SVC does not accept X as numbers") from error
+    if is_sparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def fix_gamma(estimators: Sequence[Any], X: Any) -> list[Any]:
+    """Return the estimators, with ``gamma="scale"`` and ``"auto"`` of SVCs replaced by a number.
+
+    The number is what scikit-learn's SVC computes from all rows of X. So the machines of one-vs-one
+    equal those of SVC itself, and all machines share one kernel. An estimator that occurs several
+    times is also a single object in the result. An SVC after other steps of a pipeline sees other
+    features, and keeps its parameter.
+
+    Parameters
+    ----------
+    estimators : unfitted estimators
+    X : training data of any kind
+
+    Examples
+    --------
+    >>> fix_gamma([SVC(C=10)], [[0.0, 0.0], [2.0, 2.0]])
+    [SVC(C=10, gamma=0.5)]
+    """
+    if not has_gamma_of_data(estimators):
+        return list(estimators)
+    try:
+        numbers = as_numbers(X)
+    except (UnsuitableError, TypeError, ValueError):
+        return list(estimators)  # training raises the error where the user expects it
+    return fix_gamma_by_variance(estimators, numbers.shape[1], variance_of(numbers))
+
+
+def fix_gamma_by_variance(estimators: Sequence[Any], n_features: int, variance: float) -> list[Any]:
+    """Do the same as `fix_gamma`, given the variance of all values instead of the values.
+
+    Parameters
+    ----------
+    estimators : unfitted estimators
+    n_features : int
+    variance : float
+
+    Examples
+    --------
+    >>> fix_gamma_by_variance([SVC(C=10)], 2, 1.0)
+    [SVC(C=10, gamma=0.5)]
+    """
+
+    fixed: dict[int, Any] = {}
+    for estimator in estimators:
+        if id(estimator) in fixed:
+            continue
+        fixed[id(estimator)] = estimator
+        if _has_gamma_of_data(estimator):
+            fixed[id(estimator)] = copy_unfitted(estimator)
+            fixed[id(estimator)].gamma = effective_gamma(estimator.gamma, n_features, variance)
+    return [fixed[id(estimator)] for estimator in estimators]
+
+
+def has_gamma_of_data(estimators: Iterable[Any]) -> bool:
+    """Return whether the gamma of any estimator is a rule instead of a number."""
+    return any(map(_has_gamma_of_data, estimators))
+
+
+def _has_gamma_of_data(estimator: Any) -> bool:
+    if type(estimator) not in (SVC, NuSVC) or not uses_gamma(estimator):
+        return False
+    return isinstance(estimator.gamma, str) and estimator.gamma in ("scale", "auto")

@@ -48,8 +48,7 @@ from polytomy.inputs.sparse import check_sparse
 from polytomy.learners.bank import Bank
 from polytomy.learners.trained import TrainedBinary, adopt_fitted
 from polytomy.model import composition
-from polytomy.model.fitting import TrainedBinaries
-from polytomy.model.plan import plan_training
+from polytomy.model.fitting import TrainedBinaries, plan_training
 
 MACHINES = ("letter", "usps", "shuttle")
 REGRESSIONS = ("letter", "extra/omniglot_small")

@@ -25,9 +25,8 @@ from polytomy.model.estimator import (
     undone_if_interrupted,
     with_callbacks,
 )
-from polytomy.model.fitting import fit_binaries
+from polytomy.model.fitting import TrainingPlan, fit_binaries, plan_training
 from polytomy.model.parameters import CLASSIFIER_CHECKS, make_training_options
-from polytomy.model.plan import TrainingPlan, plan_training
 from polytomy.model.scheme_argument import SchemeArgument, members_of, scheme_from
 from polytomy.model.streaming import StreamingMixin
 from polytomy.scheme import Scheme, SchemeEnsemble

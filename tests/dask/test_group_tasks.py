@@ -17,8 +17,7 @@ from polytomy.dask.group_tasks import (
 from polytomy.dask.row_blocks import RowBlock
 from polytomy.inputs.rows import group_rows
 from polytomy.learners.options import TrainingOptions
-from polytomy.model.fitting import fit_binaries
-from polytomy.model.plan import plan_training
+from polytomy.model.fitting import fit_binaries, plan_training
 
 
 def dichotomies_of(scheme, estimator):

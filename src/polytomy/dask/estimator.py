@@ -26,8 +26,8 @@ from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.preparation import resolve_estimator, takes_pairwise_values
 from polytomy.model.arrangement import check_solver
 from polytomy.model.estimator import FollowsEstimatorMixin, progress_bar, undone_if_interrupted
+from polytomy.model.fitting import plan_training
 from polytomy.model.parameters import CLASSIFIER_CHECKS, make_training_options
-from polytomy.model.plan import plan_training
 from polytomy.model.scheme_argument import members_of, needs_data, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.choice import choose_scheme

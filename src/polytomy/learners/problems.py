@@ -295,7 +295,7 @@ class Dichotomy(NamedTuple):
     ----------
     name : name of the partition, for messages
     negative, positive : positions of the classes on the −1 and on the +1 side, as tuples or, for
-        more than 1024 classes, as `polytomy.scheme.partitions.ManyClasses`
+        more than 1024 classes, as `polytomy.scheme.nodes.ManyClasses`
     binary : the name or specification in the scheme
     estimator : estimator to clone for this partition
     trained : the trained binary, if the user provided one

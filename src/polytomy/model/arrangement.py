@@ -18,8 +18,7 @@ from polytomy.learners.specification import estimator_from
 from polytomy.learners.trained import METHODS, Output, TrainedBinary, adopt_fitted, is_fitted
 from polytomy.onnx_graph import Graph, Value
 from polytomy.scheme import BinaryName, ClassRef, Label, Partition, Scheme, SchemeEnsemble
-from polytomy.scheme.nodes import normalize_labels
-from polytomy.scheme.partitions import compact_classes, iterate_sides, set_key
+from polytomy.scheme.nodes import compact_classes, iterate_sides, normalize_labels, set_key
 from polytomy.solvers import check_applicable, decode
 from polytomy.solvers.solving import export_decoding, find_method
 from polytomy.states import State

@@ -21,7 +21,7 @@ from polytomy.model.composition import Composition
 from polytomy.model.scheme_argument import members_of
 from polytomy.persistence.fitted import arrange_in_order
 from polytomy.scheme import Scheme, SchemeEnsemble
-from polytomy.scheme.partitions import compact_classes
+from polytomy.scheme.nodes import compact_classes
 from polytomy.scheme.reading import parse_bounded
 from polytomy.scheme.short_forms import find_short_form
 from polytomy.states import State, register_kind

@@ -1,8 +1,7 @@
 """Schemes and coding matrices: the meaning of a control text, as a tree of codes over labels."""
 
 from polytomy.scheme.coding_matrix import CodingMatrix
-from polytomy.scheme.nodes import BinaryName, ClassRef, Label, Node, NodeRef
-from polytomy.scheme.partitions import Partition
+from polytomy.scheme.nodes import BinaryName, ClassRef, Label, Node, NodeRef, Partition
 from polytomy.scheme.reading import parse, read
 from polytomy.scheme.scheme import Scheme, SchemeEnsemble
 

@@ -21,12 +21,12 @@ from polytomy.scheme.nodes import (
     Label,
     Node,
     NodeRef,
+    Partition,
     find_branch_starts,
     name_nodes,
     normalize_labels,
     one_model_code,
 )
-from polytomy.scheme.partitions import Partition
 from polytomy.scheme.structure import TreeShape
 from polytomy.scheme.writing import draw_matrix, draw_tree, scheme_to_syntax
 

@@ -26,12 +26,12 @@ from polytomy.scheme.nodes import (
     Node,
     NodeRef,
     branch_base,
+    iterate_binary_sides,
     label_to_word,
     number_binaries,
     own_base,
     partition_name,
 )
-from polytomy.scheme.partitions import iterate_binary_sides
 from polytomy.scheme.short_forms import DIRECT, find_short_form
 
 if TYPE_CHECKING:

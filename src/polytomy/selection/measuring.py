@@ -29,8 +29,7 @@ from polytomy.learners.svm.suitability import (
     UnsuitableError,
 )
 from polytomy.model.composition import Composition
-from polytomy.model.fitting import fit_binaries
-from polytomy.model.plan import TrainingPlan, plan_training
+from polytomy.model.fitting import TrainingPlan, fit_binaries, plan_training
 from polytomy.model.scheme_argument import choose_final_calibration
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import Candidate

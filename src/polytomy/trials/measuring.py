@@ -25,8 +25,7 @@ from polytomy.metrics import METRICS, JudgedSamples
 from polytomy.metrics.reliability import check_bins, reliability_sums
 from polytomy.model.arrangement import bind_classes, check_solver
 from polytomy.model.composition import Composition
-from polytomy.model.fitting import TrainedBinaries, fit_binaries
-from polytomy.model.plan import TrainingPlan, plan_training
+from polytomy.model.fitting import TrainedBinaries, TrainingPlan, fit_binaries, plan_training
 from polytomy.model.scheme_argument import members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.trials.datasets import Dataset

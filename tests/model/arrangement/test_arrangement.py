@@ -9,7 +9,7 @@ from polytomy import PolytomyClassifier
 from polytomy.designs import one_vs_one, one_vs_rest
 from polytomy.errors import ControlWarning, SchemeError
 from polytomy.model.arrangement import ClassTranslation, arrange_trained
-from polytomy.model.plan import plan_training
+from polytomy.model.fitting import plan_training
 from polytomy.scheme import parse
 
 CLASSES = np.array(["a", "b", "c"])

@@ -11,8 +11,7 @@ from polytomy.designs import balanced_tree, random_tree
 from polytomy.learners.options import TrainingOptions
 from polytomy.model import composition
 from polytomy.model.arrangement import is_walk_cheaper, walk_down_tree
-from polytomy.model.fitting import TrainedBinaries, fit_binaries
-from polytomy.model.plan import plan_training
+from polytomy.model.fitting import TrainedBinaries, fit_binaries, plan_training
 from polytomy.scheme import SchemeEnsemble
 from polytomy.solvers import decode
 

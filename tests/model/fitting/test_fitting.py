@@ -15,8 +15,7 @@ from polytomy import PolytomyClassifier
 from polytomy.designs import one_vs_one, one_vs_rest
 from polytomy.errors import ArgumentError, CalibrationWarning
 from polytomy.learners.options import FitArguments, TrainingListener, TrainingOptions
-from polytomy.model.fitting import fit_binaries, update_binaries
-from polytomy.model.plan import plan_training
+from polytomy.model.fitting import fit_binaries, plan_training, update_binaries
 from polytomy.scheme import parse
 
 

@@ -13,8 +13,7 @@ from polytomy.designs import one_vs_one
 from polytomy.errors import ArgumentError
 from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.svm.machines import KernelMachine
-from polytomy.model.fitting import fit_binaries
-from polytomy.model.plan import plan_training
+from polytomy.model.fitting import fit_binaries, plan_training
 from shared_kernel_cases import clouds
 
 

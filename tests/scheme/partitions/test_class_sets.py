@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polytomy.scheme.partitions import ManyClasses, compact_classes, set_key
+from polytomy.scheme.nodes import ManyClasses, compact_classes, set_key
 
 indices = st.lists(st.integers(0, 10_000), max_size=60)
 

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
-from polytomy.model.plan import plan_training
+from polytomy.model.fitting import plan_training
 from polytomy.scheme import parse
 
 CLASSES = np.array(["a", "b", "c"])

@@ -143,8 +143,8 @@ def test_blocks_of_rows_change_nothing(noise, monkeypatch):
     X, _ = noise
     composition = fit(noise, estimator=SVC()).composition_
     expected = composition.scores(X)
-    monkeypatch.setattr("polytomy.model.trees._BLOCK_BYTES", 8)
-    monkeypatch.setattr("polytomy.model.trees._SMALLEST_BLOCK", 7)
+    monkeypatch.setattr("polytomy.inputs.training_data._BLOCK_BYTES", 8)
+    monkeypatch.setattr("polytomy.inputs.training_data._SMALLEST_BLOCK", 7)
     np.testing.assert_allclose(composition.scores(X), expected, rtol=0, atol=1e-12)
 
 

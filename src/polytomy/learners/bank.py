@@ -294,9 +294,13 @@ class Bank:
         for column, binary in enumerate(self.binaries):
             if binary.output is Output.SIDE:
                 sided.setdefault(id(binary.estimator), []).append((column, binary))
-            elif (linear := linear_member(binary)) is not None:
+                continue
+            machine = kernel_member(binary)
+            # A machine with a linear kernel is a linear model, which is faster to evaluate.
+            is_linear = machine is None or machine.kernel.kind == "linear"
+            if is_linear and (linear := linear_member(binary)) is not None:
                 linear_models.setdefault(linear.key, []).append((column, linear))
-            elif (machine := kernel_member(binary)) is not None:
+            elif machine is not None:
                 machines.setdefault(machine.key, []).append((column, machine))
             else:
                 remaining.append((column, binary))

@@ -4,15 +4,17 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from polytomy.calibration import make_calibrator
+from polytomy.calibration import CALIBRATORS, FINAL_CALIBRATIONS, make_calibrator
 from polytomy.classifier import PolytomyClassifier
 from polytomy.errors import ArgumentError
-from polytomy.inputs.arguments import CALIBRATIONS, CLASS_WEIGHTS, PRECISIONS
+from polytomy.inputs.arguments import CLASS_WEIGHTS, PRECISIONS
 from polytomy.learners.bank import Bank
 from polytomy.model.parameters import CLASSIFIER_CHECKS
 
+CALIBRATIONS = ["auto", *CALIBRATORS]
 CHOICES = {
     "calibration": CALIBRATIONS,
+    "final_calibration": ["auto", *FINAL_CALIBRATIONS],
     "class_weight": CLASS_WEIGHTS,
     "prediction_dtype": PRECISIONS,
 }

@@ -29,6 +29,7 @@ from polytomy.learners.linear.evaluation import (
 from polytomy.learners.preparation import name_kind
 from polytomy.learners.sides_graph import export_sides
 from polytomy.learners.svm.evaluation import KernelGroup, KernelMember, is_exact, kernel_member
+from polytomy.learners.svm.kernels import name_kernels
 from polytomy.learners.trained import (
     Output,
     TrainedBinary,
@@ -86,7 +87,7 @@ def _describe_unexported(binary: TrainedBinary) -> str:
     output = f" with the output {binary.output}" if binary.output is not Output.MARGIN else ""
     return (
         f'binary "{binary.name}" is a {kind}{output}, which cannot be exported. Fit with SVC or '
-        "NuSVC (kernel linear, rbf, poly or sigmoid; without probability=True) or with a linear "
+        f"NuSVC (kernel {name_kernels()}; without probability=True) or with a linear "
         "classifier; alone, or in a pipeline after StandardScaler, MaxAbsScaler, or MinMaxScaler "
         "without clip."
     )

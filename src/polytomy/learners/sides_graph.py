@@ -21,7 +21,7 @@ from polytomy.inputs.sparse import is_sparse
 from polytomy.learners.preparation import name_kind
 from polytomy.learners.scaling import Scaling, peel_scalers
 from polytomy.learners.sides import SidesModel
-from polytomy.learners.svm.kernels import KernelFunction
+from polytomy.learners.svm.kernels import KernelFunction, name_kernels
 from polytomy.learners.trained import Output
 from polytomy.onnx_graph import Graph, Value
 
@@ -143,7 +143,7 @@ def _describe_problem(model: SidesModel) -> str:
     return (
         f'the model of partition "{model.name}" is a {name_kind(model.estimator)} for '
         f"{model.n_sides} sides, which cannot be exported. Fit with logistic regression, another "
-        "linear classifier, SVC or NuSVC (kernel linear, rbf, poly or sigmoid; without "
+        f"linear classifier, SVC or NuSVC (kernel {name_kernels()}; without "
         "probability=True), alone or after scalers; or use binary partitions, such as @one-vs-one, "
         "in its place."
     )

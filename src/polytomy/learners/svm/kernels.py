@@ -313,6 +313,18 @@ def find_kernel(kernel: Any) -> Kernel | None:
     return KERNELS.get(kernel) if isinstance(kernel, str) else None
 
 
+def name_kernels() -> str:
+    """Return the names of all kinds, for a message.
+
+    Examples
+    --------
+    >>> name_kernels()
+    'linear, rbf, poly or sigmoid'
+    """
+    *first, last = KERNELS
+    return f"{', '.join(first)} or {last}"
+
+
 def uses_gamma(machine: Any) -> bool:
     """Return whether the kernel of an SVC or NuSVC has the parameter gamma."""
     kind = find_kernel(machine.kernel)

@@ -1,6 +1,7 @@
 """The `polytomy` command. A failure prints one message and exits with code 2, never a traceback.
 
 Ctrl-C prints "interrupted" and exits with code 130; files are written completely or not at all.
+The command `warm-up` is here too; each other command is in the module of its subject.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What commands read and write: data files, control texts, labels; text, JSON and tables."""
+"""What commands read and write: data files, control texts, labels; text, JSON and tables.
+
+Also the number of samples on a terminal, which shows progress.
+"""
 
 from __future__ import annotations
 

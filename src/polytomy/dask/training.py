@@ -1,4 +1,13 @@
-"""Training the binaries of a scheme on a cluster: the steps of a fit."""
+"""Training the binaries of a scheme on a cluster: the steps of a fit.
+
+1. Each part of the data is sorted by class, on the worker that has it.
+2. Transformers that all binaries share are fitted.
+3. Dichotomies are divided into groups, and the workers must have the memory for their rows.
+4. All rows of a class are joined on one worker.
+5. Every gamma that depends on the data becomes a number, the same for all binaries.
+6. Each group is trained in one task (`group_tasks.py`).
+7. The scores of held-out rows are collected, for the final calibration.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The columns of a table: their names, which are features, and which one is the label."""
+"""The columns of a table: their names, which are features, and which one is the label.
+
+Also whether the first line of a file names them.
+"""
 
 from __future__ import annotations
 

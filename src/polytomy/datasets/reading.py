@@ -1,4 +1,8 @@
-"""Reading and writing data files, whole or block by block."""
+"""Reading and writing data files, whole or block by block.
+
+A file that is too large for memory may need a first pass, which finds its labels, its values and
+its size (`Scan`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Where data comes from: pipes, folders, and lines of text that may be gzipped."""
+"""Where data comes from: pipes, folders, and lines of text that may be gzipped.
+
+`read_ahead` works on the next blocks while the caller is busy with the current one.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Sparse data files: ``label index:value index:value …``, with indices from one or from zero.
 
 LIBSVM counts features from one. scikit-learn's `dump_svmlight_file` counts them from zero by
-default.
+default. Rows of a precomputed kernel are written in a similar way (`KernelTable`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""What all data formats have in common: a format opens a file as a table of blocks of samples."""
+"""What all data formats have in common: a format opens a file as a table of blocks of samples.
+
+Text features and labels are numbered while a file is read. Blocks hold the numbers; `Data` has
+one-hot features and labels instead.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Problems that are trained together: their samples, one problem after the other.
+"""Problems that are trained together: their samples, one problem after the other, and folds.
 
 A few operations on the samples of all problems replace many operations on each problem. For small
 problems, the latter would take longer than the training.

@@ -1,4 +1,8 @@
-"""Trained binaries and their answers: r = P(+1) − P(−1) for each sample."""
+"""Trained binaries and their answers: r = P(+1) − P(−1) for each sample.
+
+Also how a fitted model becomes a binary: which of its methods is called, and which of its classes
+belong to the two sides.
+"""
 
 from __future__ import annotations
 

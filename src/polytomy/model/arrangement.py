@@ -1,4 +1,10 @@
-"""From a scheme to what answers for its partitions: dichotomies, trained binaries, the solver."""
+"""From a scheme to what answers for its partitions: dichotomies, trained binaries, the solver.
+
+Before training, `bind_classes` matches the labels of a scheme with the classes of the data, and
+`make_dichotomies` finds the estimator or trained model of each partition. After training, an
+`Arrangement` knows which binaries answer for the partitions, and computes the scores of the classes
+from their answers: by a solver, or by walking down a tree.
+"""
 
 from __future__ import annotations
 

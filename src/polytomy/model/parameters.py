@@ -1,4 +1,8 @@
-"""The parameters of a classifier, declared once; from them and a fit's arguments to options."""
+"""The parameters of a classifier, declared once; from them and a fit's arguments to options.
+
+Metadata routing decides which arguments of a fit go to the estimator, to models, and to the
+splitter.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arguments ``scheme`` and ``solver``: from the values that users give to what they mean."""
+"""The argument ``scheme``: from the values that users give to the schemes that they mean."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Groups of binaries with a linear decision function, evaluated by one matrix product."""
+"""Binaries with a linear decision function, evaluated together.
+
+A `LinearGroup` evaluates all of them on all samples, by one matrix product. `LinearAnswers`
+evaluates chosen pairs of a sample and a binary, for the search in a tree.
+"""
 
 from __future__ import annotations
 

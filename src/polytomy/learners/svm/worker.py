@@ -1,4 +1,8 @@
-"""Training problems on a shared matrix: their machines, and the machines of their folds."""
+"""Training problems on a shared matrix: their machines, and the machines of their folds.
+
+Fold machines score the samples that their fold holds out, for the calibrators. If all problems
+share their folds, they also score the rows outside their problem, for the final calibration.
+"""
 
 from __future__ import annotations
 

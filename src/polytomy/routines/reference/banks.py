@@ -7,6 +7,9 @@ All machines use one list of vectors and one kernel function. For machine b
 Most coefficients are zero. The others of vector v are `coefficients[starts[v]:starts[v + 1]]`, for
 the machines `machines[starts[v]:starts[v + 1]]` (the columns of a CSR matrix). A kernel function is
 the tuple (kind, gamma, degree, coef0), see `kernels.py`. Scores are added in place.
+
+Scores of any binaries with logistic calibrators become answers by `answer_logistic`, or votes for
+one-vs-one by `count_pair_votes`.
 """
 
 from __future__ import annotations

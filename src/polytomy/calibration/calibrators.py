@@ -1,5 +1,10 @@
 """Calibrators: maps from decision values to probabilities, and the parameter ``calibration``.
 
+A calibrator learns the probability of the +1 side from decision values and their true sides. A
+weight of 2 counts as two samples. All of them but a user's are fitted to Platt's targets instead of
+0 and 1, see `platt_targets`: no finite decision value gets a probability of 0 or 1, which no finite
+number of samples can justify, and the log-loss is finite.
+
 A calibrator tells everything about itself here: how it is fitted and applied, alone and many at
 once, how it is saved, and its ONNX graph. `CALIBRATORS` has them by name; `register_calibrator`
 adds others.

@@ -1,5 +1,16 @@
 """The final calibration: from the solver's probabilities to calibrated class probabilities.
 
+Solvers assume that the binaries are right. They are not, and their errors add up: least squares
+gives some classes exactly zero, Platt's targets make one-vs-one under-confident, and a tree
+multiplies the errors on its paths. A final calibration learns from out-of-fold answers how far to
+trust the solver:
+
+- `BiasMap`: logits s·log(p + ε) + b, with a temperature, a floor and a bias for each class. Biases
+  that cost accuracy are left out; the other parameters do not change the winner.
+- `DecoderMap`: logits s·log(p + ε) + b + z·W, where z are the log-odds of the binaries. It can also
+  learn which binaries to trust.
+- `ProvidedMap`: a user's calibrator.
+
 A final calibration tells everything about itself here: how it is fitted and applied, how it is
 saved, and its ONNX graph. `FINAL_CALIBRATIONS` has them by name; `register_final_calibration` adds
 others.

@@ -1,4 +1,8 @@
-"""Folds and class weights when the rows are on many machines."""
+"""Folds that all binaries share, and class weights, when the rows are on many machines.
+
+The fold of a row depends on its class, on its position among the rows of its class, on how many
+rows each class has, and on the seed. So it is the same as on one machine.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +71,7 @@ def find_frequencies(
     return ClassFrequencies.from_weights(np.arange(n_classes), n_classes, of_data, of_model)
 
 
-# -- Folds that all binaries share, when the rows are on many machines --
+# -- folds -----------------------------------------------------------------------------------------
 
 
 # Largest size of the rows that every binary scores, for the final calibration. They are sent to

@@ -159,9 +159,10 @@ def _read_umask() -> int:
 def escape_formula(value: Any) -> Any:
     """Return text with a leading apostrophe if a spreadsheet would run it; other values as is.
 
-    The apostrophe marks a cell as text. Numbers stay as they are, and so does a single sign, which
-    is not a formula. Text that already starts with apostrophes before such a sign gets one more, so
-    removing one apostrophe always restores it.
+    A spreadsheet runs a cell as a formula if it starts with ``=``, ``+``, ``-`` or ``@``, even if
+    it is quoted. The apostrophe marks the cell as text. Numbers stay as they are, and so does a
+    single sign, which is not a formula. Text that already starts with apostrophes before such a
+    sign gets one more, so removing one apostrophe always restores it.
 
     Examples
     --------

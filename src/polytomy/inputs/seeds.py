@@ -1,4 +1,4 @@
-"""The argument ``random_state``: from its values to random generators."""
+"""The argument ``random_state``: from its values to generators, and to seeds of estimators."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def as_generator(random_state: RandomState) -> np.random.Generator:
     )
 
 
-# -- Seeds for partitions and for estimators --
+# -- seeds for partitions and for estimators -------------------------------------------------------
 
 
 _MOST_KEPT = 1000

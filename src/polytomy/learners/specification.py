@@ -1,8 +1,17 @@
 """Estimators written as text: the quoted form of a two-class model in a control text.
 
-A specification is the name of a scikit-learn classifier with its parameters, or LIBSVM's options.
-The latter and their defaults are those of ``svm-train`` (Chang and Lin 2011). Two defaults differ
-from scikit-learn's: gamma is 1 / number of features, and the cache has 100 MB.
+A specification is one of
+
+======================  ============================================
+""                      the default estimator
+"svc C=10 kernel=poly"  a scikit-learn classifier and its parameters
+"C=10"                  the default estimator with other parameters
+"-t 2 -c 10 -g 0.1"     LIBSVM's options
+======================  ============================================
+
+Values of parameters are Python literals; a word that is not a literal is text. Nothing is
+evaluated. LIBSVM's options and their defaults are those of ``svm-train`` (Chang and Lin 2011). Two
+defaults differ from scikit-learn's: gamma is 1 / number of features, and the cache has 100 MB.
 """
 
 from __future__ import annotations

@@ -196,7 +196,7 @@ def _check_probabilities(proba: ArrayLike, n_samples: int) -> Floats:
     return array
 
 
-# -- What a metric tells about itself, and the registry of all metrics --
+# -- metrics and their registry --------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ def _list_classes(labels: Sequence[Label]) -> str:
     return f"{word} {', '.join(shown)}" + (f" and {more} more" if more else "")
 
 
-# -- Which estimator or trained model each partition of a scheme gets --
+# -- dichotomies: the estimator or trained model of each partition ---------------------------------
 
 
 def sides_key(dichotomy: Dichotomy) -> tuple[Hashable, Hashable]:
@@ -306,7 +306,7 @@ def _find_wholes(
     return found
 
 
-# -- Which trained binaries answer for the partitions of a scheme, and how they are asked --
+# -- arrangements: which trained binaries answer for the partitions --------------------------------
 
 
 Solver = str | Callable[[Scheme, NDArray[np.float64]], NDArray[np.float64]]

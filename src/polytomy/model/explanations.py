@@ -11,7 +11,10 @@ There are three methods:
 - "leave one out", for everything else. A partition adds the difference between the result with and
   without its answer; what remains is "not attributed".
 
-The final calibration and the prior come after the solver. Their parts are listed separately.
+The final calibration and the prior come after the solver. Their parts are listed separately. A
+final calibration works on logits, s·log(p + ε) + b + z·W. A difference of probabilities divided by
+their logarithmic mean is a difference of logarithms, so the linear terms stay exact. The weighted
+answers z·W of a decoder are added to their partitions.
 """
 
 from __future__ import annotations
@@ -398,6 +401,16 @@ def find_linear_terms(
     code: CodingMatrix, decisions: Floats, probabilities: Floats, winners: Indices, runners: Indices
 ) -> Floats:
     """Return h_i (r_i − n_i) T_i, what each row of a code adds to the winner's lead.
+
+    Least squares minimise Σ_i w_i (a_i·p − r_i T_i)², with T_i the probability of the classes in
+    row i. With the T_i fixed at their solution, the minimum with sum one is linear:
+
+        p − 1/k = (ΠAᵀWAΠ)⁺ AᵀW (t − A1/k),     t_i = r_i T_i,  Π = I − 11ᵀ/k,
+
+    for k classes. So a row adds h_i (r_i − n_i) T_i to the difference of two probabilities, where
+    n_i is the answer that equal probabilities would give. What is missing from the difference comes
+    from rows that leave out classes and contradict each other, and from the constraint that
+    probabilities are not negative.
 
     Parameters
     ----------

@@ -1,4 +1,8 @@
-"""Out-of-fold scores: what binaries predict for rows that they were not trained on."""
+"""Out-of-fold scores: what binaries predict for rows that they were not trained on.
+
+The final calibration is learnt from them. Its own out-of-fold probabilities tell how good the model
+is, and prediction sets use them.
+"""
 
 from __future__ import annotations
 
@@ -313,7 +317,7 @@ def score_samples(trained: Sequence[Trained], X: Any, folds: Folds) -> NDArray[n
     return scores
 
 
-# -- Answers of binaries for rows that neither their models nor their calibrators have seen --
+# -- answers that neither models nor calibrators were fitted to ------------------------------------
 
 
 # With more samples than this, a map with two parameters does not overfit.
@@ -407,7 +411,7 @@ def _calibrate_again(
     return replace(binary, calibrator=calibrator.fit(scores, sides, out_of_fold.weight[is_chosen]))
 
 
-# -- The final calibration of a composition, and how good its probabilities are out of fold --
+# -- final calibration -----------------------------------------------------------------------------
 
 
 @stored_as("final")

@@ -1,4 +1,18 @@
-"""libAGF's models: border samples, their normalisation, and classifiers in one file."""
+"""libAGF's models: border samples, their normalisation, and classifiers in one file.
+
+=================  ===============================================================================
+NAME.brd           border samples of a binary classifier
+NAME.bgd           their gradients
+NAME.std           normalisation of the samples, which multi_borders and class_borders write with
+                   the option -n
+any name           a whole classifier as text, which mbh2mbm writes; see `load_all_in_one`
+=================  ===============================================================================
+
+The first three are binary: the number of columns as int32 and then rows of float32, little-endian.
+A normalisation is a matrix M with a column b appended. A sample x becomes (x − b)·M before it
+reaches the models. With -n, M is diagonal: b has the means of the features, and M the reciprocals
+of their standard deviations.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +85,7 @@ def read_rows(file: Path) -> NDArray[np.float64]:
     return rows
 
 
-# -- libAGF's normalisation files, which multi_borders and class_borders write with the option -n --
+# -- normalisation ---------------------------------------------------------------------------------
 
 
 _SUFFIX = ".std"
@@ -164,7 +178,7 @@ def _scaler(table: NDArray[np.float64], file: Path) -> StandardScaler:
     return scaler
 
 
-# -- Classifiers made of models that libAGF trained --
+# -- classifiers made of models --------------------------------------------------------------------
 
 
 def border_binary(name: str, machine: BorderMachine) -> TrainedBinary:
@@ -187,7 +201,7 @@ def compose_models(
     return Pipeline([("scaler", scaler), ("classifier", classifier)])
 
 
-# -- libAGF's classifiers in one text file, which mbh2mbm writes --
+# -- classifiers in one text file ------------------------------------------------------------------
 
 
 #: How many bytes of a file `is_all_in_one` needs.
@@ -208,6 +222,11 @@ def is_all_in_one(head: bytes) -> bool:
 
 def load_all_in_one(path: str | os.PathLike[str], *, n_features: int | None = None) -> Any:
     """Load a classifier of border samples that mbh2mbm wrote to one text file.
+
+    The first line is the kind of code: 1v1 (one-vs-one), 1vR (one-vs-rest) or ADJ (adjacent). The
+    number of classes, their labels, and the signs of the rows of the code follow, each on a line.
+    After that come two matrices for each row, the border samples and their gradients: a line with
+    the numbers of rows and columns, and the rows.
 
     Samples are normalised if there is a file NAME.std next to it, as for `load_control`.
 

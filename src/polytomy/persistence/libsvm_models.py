@@ -1,4 +1,4 @@
-"""LIBSVM models as classifiers, and classifiers as LIBSVM models."""
+"""LIBSVM models as classifiers, classifiers as LIBSVM models, and scalers as range files."""
 
 from __future__ import annotations
 
@@ -164,11 +164,15 @@ def _unfitted_machine(model: LibsvmModel) -> Any:
     return kind(kernel=model.kernel.kind, **model.kernel.parameters)
 
 
-# -- Scalers as range files of LIBSVM's svm-scale --
+# -- scalers as range files of svm-scale -----------------------------------------------------------
 
 
 def print_range(scaler: Any) -> str:
     """Return the text of the range file with which svm-scale does the same as a fitted scaler.
+
+    ``svm-scale -r FILE`` maps each feature linearly: its smallest value to a lower bound and its
+    largest to an upper bound, which are the same for all features. Every scaler that shifts and
+    scales features separately can be written this way.
 
     Examples
     --------
@@ -207,7 +211,7 @@ def _shift_and_scale(scaler: Any) -> tuple[Any, Any]:
     )
 
 
-# -- Writing classifiers as LIBSVM models --
+# -- writing ---------------------------------------------------------------------------------------
 
 
 def write_libsvm(

@@ -1,4 +1,22 @@
-"""The choice between a compiled routine and its reference twin, which stands in for it at first."""
+"""The choice between a compiled routine and its reference twin, which stands in for it at first.
+
+The routine `name` of the subject `s` is the function `name` of both `reference/s.py` and
+`compiled/s.py`. The compiled module, and with it Numba, is imported when there is machine code to
+load or a routine has to be compiled.
+
+Compiling a routine takes seconds, and its reference twin may be done by then. So the twin stands in
+for it as long as the routine is neither in memory nor in Numba's cache. Each twin has a budget in
+seconds, and every call reduces it. A call that exceeds the budget compiles the routine, so no
+process keeps using the slow twin. A twin estimates its time from its arguments (`spend`). The
+figures were measured on one machine and rounded up; they do not depend on a clock, so the same
+calls always use the same twins.
+
+The environment variable POLYTOMY_ROUTINES forces one side: `reference` or `compiled`. If it is not
+set and Numba fails (it is not installed, cannot write its cache, …), a RoutineWarning says so once,
+and the reference routines are used from then on. If it is set to `compiled`, the failure is raised.
+Only failures on another thread count: an exception in the calling thread may come from a signal
+handler.
+"""
 
 from __future__ import annotations
 

@@ -119,6 +119,10 @@ def find_branch_starts(nodes: Sequence[Node]) -> list[tuple[int, ...]]:
 def word_to_label(word: Word) -> Label:
     """Return the label that a word stands for.
 
+    An unquoted word that is the usual spelling of a number, ``True`` or ``False`` *is* that value.
+    All other words, and everything in quotes, are strings: ``7`` is the integer, ``"7"`` and ``07``
+    are strings. So every label can be written and read back unchanged.
+
     Examples
     --------
     >>> word_to_label(Word("7", False, 0, 1)), word_to_label(Word("7", True, 0, 3))

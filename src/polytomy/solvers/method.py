@@ -212,7 +212,7 @@ def scale_weights(weights: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.floa
     return np.where(values > 0, np.maximum(values / largest, _LEAST_WEIGHT), 0.0)
 
 
-# -- What a solver is: a method with a name, the codes that it takes, and how it solves them --
+# -- structures and methods ------------------------------------------------------------------------
 
 
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")

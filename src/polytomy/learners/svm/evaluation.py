@@ -1,5 +1,8 @@
 """Groups of kernel machines that share their support vectors, evaluated together.
 
+Each kernel value of a sample and a support vector is computed once for all machines that use the
+vector. Machines with different kernel functions, or after different scalers, form separate groups.
+
 Both evaluators add Σ_v coefficient[v, machine] · K(vector v, sample) to the scores of all machines,
 in one pass of a compiled routine. Apart from the scores, their memory is bounded, whatever the
 number of samples and vectors, and they keep no second copy of the vectors in double precision.

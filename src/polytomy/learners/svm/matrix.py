@@ -1,7 +1,9 @@
 """The matrix on which the support vector machines of many problems are trained.
 
-Its entries are inner products, squared distances or kernel values. Here is also which problems
-share one, and the memory that it takes.
+Its entries are inner products, squared distances or kernel values. A matrix that fits in memory is
+computed at once. The rows of a larger matrix are computed when they are needed: a machine only
+needs the rows of its support vectors and a few more. Here is also which problems share a matrix,
+and the memory that it takes.
 """
 
 from __future__ import annotations

@@ -396,7 +396,7 @@ def _take_last_step(p: Floats, step: Floats) -> None:
     _normalise(p)
 
 
-# -- Compiled twin of :mod:`polytomy.routines.reference.divergence`: the same steps as loops --
+# -- one-vs-rest codes -----------------------------------------------------------------------------
 
 
 _ROOT_STEPS = 6

@@ -43,7 +43,8 @@ def platt_targets(
 ) -> NDArray[np.float64]:
     """Return (N₊+1)/(N₊+2) on the +1 side and 1/(N₋+2) on the −1 side (Platt 1999).
 
-    N₊ and N₋ are the sums of the weights on the two sides, so a weight of 2 counts as two samples.
+    These are the posterior means under a uniform prior. N₊ and N₋ are the sums of the weights on
+    the two sides, so a weight of 2 counts as two samples.
 
     Examples
     --------

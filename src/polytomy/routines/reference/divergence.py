@@ -23,6 +23,8 @@ together with the rows that become one-sided: answers about it no longer matter.
 
 L is convex in p if A is strict, and in log p if A is pairwise. For other codes it may have several
 local minima; then there are descents from several points, and the lowest minimum is returned.
+
+One-vs-rest codes need none of this: `minimise_one_vs_rest` finds one number for each sample.
 """
 
 from __future__ import annotations
@@ -289,7 +291,7 @@ def _last_step(p: FloatArray, step: FloatArray) -> FloatArray:
     return _normalise(np.where(falling, 0.0, p * np.maximum(1 + step, 0.0)))
 
 
-# -- Minimum divergence for one-vs-rest codes in plain NumPy: the oracle of the compiled twin --
+# -- one-vs-rest codes -----------------------------------------------------------------------------
 
 
 Floats = NDArray[np.float64]
@@ -301,6 +303,19 @@ ROUNDING_OF_SUM = 4e-16
 
 def minimise_one_vs_rest(answers: Floats, weights: Floats) -> Floats:
     """Return the probabilities with the least weighted Kullback-Leibler divergence.
+
+    q are the answers of the binaries, each the probability of one class against all others, and w
+    their weights. The probabilities p minimise
+
+        − Σ_k w_k [ q_k log p_k + (1 − q_k) log(1 − p_k) ]     subject to Σ p = 1.
+
+    With the multiplier μ of the constraint and ν_k = μ/w_k, each p_k is a root of
+    ν p² − (1 + ν) p + q:
+
+        p_k(μ) = 2 q_k / (1 + ν_k + d_k),     d_k = √((1 + ν_k)² − 4 ν_k q_k).
+
+    It falls as μ rises, with the slope − p (1 − p) / (w d), so Newton's method finds the μ at which
+    the sum is one. Steps that leave the interval that contains μ are replaced by bisection.
 
     Parameters
     ----------

@@ -43,6 +43,10 @@ Function = tuple[int, float, int, float]
 class MatrixRows(NamedTuple):
     """The rows of a symmetric matrix from which kernel values are computed.
 
+    Many problems use one matrix. If they all have the same kernel, it holds kernel values;
+    otherwise it holds what the kernels have in common: inner products or squared distances. If the
+    matrix is too large, its rows are computed when needed.
+
     Attributes
     ----------
     kernel_values : float32 array of shape (n_rows, n), empty if the matrix holds entries

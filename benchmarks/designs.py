@@ -23,7 +23,7 @@ from sklearn.svm import SVC
 
 from benchmarks import data
 from polytomy.designs import DATA_DESIGNS, ENSEMBLES
-from polytomy.learners.options import TrainingOptions
+from polytomy.learners.workload import TrainingOptions
 from polytomy.search import SchemeSearchCV
 from polytomy.selection.candidates import Candidate, default_candidates
 from polytomy.selection.measuring import RaceSetup

@@ -39,8 +39,8 @@ from polytomy.calibration.folds import make_folds
 from polytomy.inputs.rows import group_rows
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.any_estimator import train_estimator
-from polytomy.learners.options import TrainingOptions
 from polytomy.learners.problems import binary_problem
+from polytomy.learners.workload import TrainingOptions
 from polytomy.model.arrangement import bind_classes, make_dichotomies
 from polytomy.model.fitting import fit_binaries
 

@@ -7,13 +7,18 @@ import numpy as np
 from polytomy.calibration.folds import Folds, make_folds
 from polytomy.inputs.rows import count_rows
 from polytomy.learners.any_estimator import train_estimator
-from polytomy.learners.options import FitArguments, TrainingListener, TrainingOptions
 from polytomy.learners.problems import BinaryProblem, Dichotomy
 from polytomy.learners.svm.suitability import (
     fix_gamma,
 )
 from polytomy.learners.svm.training import train_svms
-from polytomy.learners.workload import Trained, Workload
+from polytomy.learners.workload import (
+    FitArguments,
+    Trained,
+    TrainingListener,
+    TrainingOptions,
+    Workload,
+)
 
 
 def clouds(n=90, n_classes=3, n_features=4, spread=1.0, seed=0):

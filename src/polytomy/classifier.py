@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 
 from polytomy.inputs.arguments import check_parameters
 from polytomy.inputs.training_data import check_training_data
-from polytomy.learners.options import TrainingListener
 from polytomy.learners.preparation import resolve_estimator
+from polytomy.learners.workload import TrainingListener
 from polytomy.model.answering import AnsweringMixin
 from polytomy.model.arrangement import Solver, check_solver
 from polytomy.model.estimator import (

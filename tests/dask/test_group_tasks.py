@@ -16,7 +16,7 @@ from polytomy.dask.group_tasks import (
 )
 from polytomy.dask.row_blocks import RowBlock
 from polytomy.inputs.rows import group_rows
-from polytomy.learners.options import TrainingOptions
+from polytomy.learners.workload import TrainingOptions
 from polytomy.model.fitting import fit_binaries, plan_training
 
 

@@ -34,9 +34,9 @@ from polytomy.calibration.folds import make_folds
 from polytomy.errors import ArgumentError
 from polytomy.inputs.rows import count_rows
 from polytomy.learners.any_estimator import train_estimator
-from polytomy.learners.options import FitArguments, TrainingOptions
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.trained import Output
+from polytomy.learners.workload import FitArguments, TrainingOptions
 
 
 def folds_of(X, problem, cv, seed, sample_weight=None):

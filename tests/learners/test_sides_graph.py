@@ -18,11 +18,11 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from polytomy.calibration.folds import Folds
 from polytomy.errors import ArgumentError
-from polytomy.learners.options import TrainingOptions
 from polytomy.learners.problems import SidesProblem
 from polytomy.learners.sides import SidesModel, train_sides
 from polytomy.learners.sides_graph import export_sides
 from polytomy.learners.trained import Output
+from polytomy.learners.workload import TrainingOptions
 from polytomy.onnx_graph import Graph
 
 pytest.importorskip("onnx")

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from polytomy import PolytomyClassifier, designs
-from polytomy.learners.options import FitArguments, TrainingOptions
+from polytomy.learners.workload import FitArguments, TrainingOptions
 from polytomy.selection.candidates import candidates_from, expand_candidates
 from polytomy.selection.measuring import FoldMeasurer, RaceSetup, is_trained_without_calibration
 from polytomy.selection.race import comparison_folds

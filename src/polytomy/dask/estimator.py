@@ -22,8 +22,8 @@ from polytomy.dask.training import GroupedData, group_rows_by_class, train_binar
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import Parameter, check_parameters, is_count
 from polytomy.inputs.seeds import partition_seeds
-from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.preparation import resolve_estimator, takes_pairwise_values
+from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.model.arrangement import check_solver
 from polytomy.model.estimator import FollowsEstimatorMixin, progress_bar, undone_if_interrupted
 from polytomy.model.fitting import plan_training

@@ -18,8 +18,8 @@ from polytomy.dask.grouping import Layout, divide_quota
 from polytomy.dask.row_blocks import RowBlock, ScoredChoice
 from polytomy.inputs.arguments import BALANCED_PER_PARTITION
 from polytomy.inputs.numbers import class_weights
-from polytomy.learners.options import TrainingOptions
 from polytomy.learners.problems import Dichotomy
+from polytomy.learners.workload import TrainingOptions
 from polytomy.model.decisions import ClassFrequencies
 from polytomy.model.out_of_fold import (
     MOST_SCORES,

@@ -16,7 +16,6 @@ from polytomy.dask.cluster import gather_as_completed, name_task, sending_data
 from polytomy.dask.row_blocks import RowBlock, join_blocks, take_scored, weight_rows
 from polytomy.inputs.rows import group_rows
 from polytomy.inputs.sparse import is_sparse
-from polytomy.learners.options import FitArguments, TrainingListener, TrainingOptions
 from polytomy.learners.problems import Dichotomy
 from polytomy.learners.svm.machines import KernelMachine, VectorPool, pool_by_bytes
 from polytomy.learners.svm.suitability import (
@@ -24,7 +23,7 @@ from polytomy.learners.svm.suitability import (
     check_suitable,
 )
 from polytomy.learners.trained import TrainedBinary
-from polytomy.learners.workload import Trained
+from polytomy.learners.workload import FitArguments, Trained, TrainingListener, TrainingOptions
 from polytomy.model.fitting import group_sides, train_dichotomies
 
 # Small problems are grouped until they have this many samples, so that training them takes

@@ -27,10 +27,9 @@ from polytomy.dask.group_tasks import (
 from polytomy.dask.row_blocks import RowBlock
 from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import count_rows, take_rows
-from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.preparation import takes_pairwise_values
 from polytomy.learners.problems import Dichotomy
-from polytomy.learners.workload import Trained
+from polytomy.learners.workload import Trained, TrainingListener, TrainingOptions
 from polytomy.model.fitting import train_dichotomies
 
 

@@ -50,7 +50,6 @@ from polytomy.inputs.rows import take_rows, unchangeable
 from polytomy.inputs.seeds import partition_seeds, seed_all
 from polytomy.inputs.sparse import is_sparse
 from polytomy.learners.bank import Bank
-from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.problems import Dichotomy
 from polytomy.learners.svm.matrix import size_in_words
 from polytomy.learners.svm.suitability import (
@@ -60,6 +59,7 @@ from polytomy.learners.svm.suitability import (
     has_gamma_of_data,
 )
 from polytomy.learners.trained import TrainedBinary
+from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.model.fitting import TrainedBinaries, warn_of_shortcomings
 from polytomy.model.preprocessing import check_shareable, cut_pipelines, find_lead
 

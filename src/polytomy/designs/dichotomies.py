@@ -219,8 +219,8 @@ class _FoldModels:
         self, negative: Side, positive: Side, rows: NDArray[np.intp]
     ) -> NDArray[np.float64]:
         from polytomy.learners.any_estimator import train_estimator
-        from polytomy.learners.options import TrainingOptions
         from polytomy.learners.problems import binary_problem
+        from polytomy.learners.workload import TrainingOptions
 
         problem = binary_problem(
             self._of_class, sorted(negative), sorted(positive), name="candidate"

@@ -17,8 +17,6 @@ from polytomy.calibration.calibrators import make_calibrator
 from polytomy.calibration.folds import Folds
 from polytomy.errors import ArgumentError, PolytomyError
 from polytomy.inputs.rows import count_rows, take_rows
-from polytomy.learners.batches import Batch, BatchFolds
-from polytomy.learners.options import TrainingOptions
 from polytomy.learners.preparation import (
     check_neighbours,
     copy_unfitted,
@@ -29,7 +27,7 @@ from polytomy.learners.preparation import (
     side_labels,
     takes_pairwise_values,
 )
-from polytomy.learners.problems import BinaryProblem
+from polytomy.learners.problems import Batch, BatchFolds, BinaryProblem
 from polytomy.learners.trained import (
     Output,
     TrainedBinary,
@@ -40,6 +38,7 @@ from polytomy.learners.trained import (
 from polytomy.learners.workload import (
     ONE_SIDED,
     Trained,
+    TrainingOptions,
     Workload,
     describe_shortcoming,
     train_constant,

@@ -21,7 +21,6 @@ from polytomy.calibration.vector_scaling import VectorScaling
 from polytomy.errors import Argument, ArgumentError, SchemeError
 from polytomy.inputs.rows import count_rows, take_columns, take_rows
 from polytomy.learners.any_estimator import FoldError, run_jobs, score_by_fold
-from polytomy.learners.options import TrainingOptions
 from polytomy.learners.preparation import (
     check_neighbours,
     fit_rows,
@@ -33,7 +32,7 @@ from polytomy.learners.preparation import (
 )
 from polytomy.learners.problems import SidesProblem, WholePartition, sides_problem
 from polytomy.learners.trained import METHODS, Output, TrainedBinary, choose_output
-from polytomy.learners.workload import Trained, Workload, weights_of_problem
+from polytomy.learners.workload import Trained, TrainingOptions, Workload, weights_of_problem
 from polytomy.states import State, field_values, stored_as
 
 Floats = NDArray[np.float64]

@@ -10,8 +10,8 @@ from typing import Any, Self, TypeVar, cast
 from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import MetadataRouter
 
-from polytomy.learners.options import TrainingListener
 from polytomy.learners.preparation import check_nested_parameters, resolve_estimator, tags_of
+from polytomy.learners.workload import TrainingListener
 from polytomy.model.parameters import make_router
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])

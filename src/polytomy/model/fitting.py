@@ -17,7 +17,6 @@ from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.any_estimator import train_estimators
 from polytomy.learners.bank import Bank
 from polytomy.learners.linear.training import train_linear_models
-from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.problems import Dichotomy, WholePartition, binary_problem, sides_problem
 from polytomy.learners.sides import side_binaries, train_sided_models
 from polytomy.learners.svm.suitability import (
@@ -26,7 +25,7 @@ from polytomy.learners.svm.suitability import (
 from polytomy.learners.svm.training import train_svms
 from polytomy.learners.trained import TrainedBinary
 from polytomy.learners.updating import update_binary, update_sides
-from polytomy.learners.workload import Trained, Workload
+from polytomy.learners.workload import Trained, TrainingListener, TrainingOptions, Workload
 from polytomy.model.arrangement import (
     Arrangement,
     ClassTranslation,

@@ -30,7 +30,6 @@ from polytomy.inputs.numbers import check_weights, class_weights
 from polytomy.inputs.rows import take_rows
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.bank import Bank
-from polytomy.learners.options import TrainingOptions
 from polytomy.learners.problems import Dichotomy
 from polytomy.learners.trained import (
     Output,
@@ -38,7 +37,7 @@ from polytomy.learners.trained import (
     choose_output,
     decisions_from_scores,
 )
-from polytomy.learners.workload import Trained
+from polytomy.learners.workload import Trained, TrainingOptions
 from polytomy.metrics import METRICS, JudgedSamples
 from polytomy.model.sets import ConformityRows, collect_conformity
 from polytomy.routines.threads import one_blas_thread

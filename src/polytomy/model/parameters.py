@@ -26,9 +26,9 @@ from polytomy.inputs.arguments import (
     is_random_state,
 )
 from polytomy.inputs.numbers import CLASS_WEIGHT, class_weights
-from polytomy.learners.options import FitArguments, TrainingOptions
 from polytomy.learners.svm.matrix import MEMORY_BUDGET
 from polytomy.learners.trained import is_fitted
+from polytomy.learners.workload import FitArguments, TrainingOptions
 from polytomy.model.arrangement import AUTO, gives_probabilities
 from polytomy.model.scheme_argument import choose_final_calibration
 from polytomy.solvers.solving import METHODS

@@ -25,10 +25,10 @@ from polytomy.inputs.rows import count_rows, take_rows, take_values, unchangeabl
 from polytomy.inputs.seeds import partition_seeds, seed_all
 from polytomy.inputs.sparse import check_sparse
 from polytomy.inputs.training_data import blocks_of
-from polytomy.learners.options import FitArguments, TrainingOptions
 from polytomy.learners.preparation import request_weights, tags_of
 from polytomy.learners.problems import Dichotomy
 from polytomy.learners.svm.matrix import check_budget
+from polytomy.learners.workload import FitArguments, TrainingOptions
 
 # Transformers that can process rows in blocks, and those that can also learn in blocks; the number
 # of values from which they do; and the bytes of a block.

@@ -23,7 +23,6 @@ from polytomy.inputs.arguments import available_unless, check_parameters
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.inputs.training_data import check_batch_labels, check_training_data
 from polytomy.learners.bank import Bank
-from polytomy.learners.options import FitArguments, TrainingOptions
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.learners.problems import Dichotomy
 from polytomy.learners.sides import (
@@ -33,6 +32,7 @@ from polytomy.learners.sides import (
     side_binaries,
 )
 from polytomy.learners.trained import Output, TrainedBinary, choose_output
+from polytomy.learners.workload import FitArguments, TrainingOptions
 from polytomy.model.arrangement import Solver, resolve_solver
 from polytomy.model.composition import Composition
 from polytomy.model.decisions import ClassFrequencies

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.learners.options import TrainingOptions
+from polytomy.learners.workload import TrainingOptions
 from polytomy.model.arrangement import Solver, gives_probabilities
 from polytomy.model.scheme_argument import SchemeArgument
 from polytomy.selection.candidates import default_candidates

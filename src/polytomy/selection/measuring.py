@@ -21,13 +21,13 @@ from sklearn.svm import SVC
 from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import group_rows, take_columns, take_rows
 from polytomy.inputs.seeds import partition_seeds
-from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.preparation import takes_pairwise_values
 from polytomy.learners.problems import binary_problem
 from polytomy.learners.svm.grid import KernelGrid
 from polytomy.learners.svm.suitability import (
     UnsuitableError,
 )
+from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.model.composition import Composition
 from polytomy.model.fitting import TrainingPlan, fit_binaries, plan_training
 from polytomy.model.scheme_argument import choose_final_calibration

@@ -18,9 +18,9 @@ from scipy.sparse import issparse
 
 from polytomy.errors import PolytomyError, PolytomyWarning
 from polytomy.inputs.rows import take_rows
-from polytomy.learners.options import TrainingOptions
 from polytomy.learners.svm.machines import pool_by_bytes
 from polytomy.learners.trained import TrainedBinary
+from polytomy.learners.workload import TrainingOptions
 from polytomy.metrics import METRICS, JudgedSamples
 from polytomy.metrics.reliability import check_bins, reliability_sums
 from polytomy.model.arrangement import bind_classes, check_solver

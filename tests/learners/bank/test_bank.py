@@ -18,9 +18,9 @@ from polytomy.calibration.folds import make_folds
 from polytomy.errors import ArgumentError
 from polytomy.learners.any_estimator import train_estimator
 from polytomy.learners.bank import Bank
-from polytomy.learners.options import TrainingOptions
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.trained import Output, TrainedBinary
+from polytomy.learners.workload import TrainingOptions
 
 MODELS = [
     SVC(),

@@ -3,8 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polytomy.calibration.folds import Folds
-from polytomy.learners.batches import Batch, BatchFolds
-from polytomy.learners.problems import BinaryProblem
+from polytomy.learners.problems import Batch, BatchFolds, BinaryProblem
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4))

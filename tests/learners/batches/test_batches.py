@@ -2,8 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polytomy.learners.batches import Batch, divide_into_batches
-from polytomy.learners.problems import BinaryProblem
+from polytomy.learners.problems import Batch, BinaryProblem, divide_into_batches
 
 
 def problem(size, seed=0):

@@ -13,8 +13,8 @@ from polytomy.calibration.folds import Folds
 from polytomy.calibration.vector_scaling import fit_vector_scaling
 from polytomy.errors import ArgumentError
 from polytomy.learners import sides as sides_learner
-from polytomy.learners.options import FitArguments, TrainingOptions
 from polytomy.learners.problems import SidesProblem
+from polytomy.learners.workload import FitArguments, TrainingOptions
 
 GENERATOR = np.random.default_rng(0)
 SIDES = np.arange(150) % 3

@@ -10,10 +10,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from polytomy import PolytomyClassifier
-from polytomy.learners.options import TrainingOptions
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.svm import estimates
 from polytomy.learners.svm.estimates import TrainingEstimate
+from polytomy.learners.workload import TrainingOptions
 from shared_kernel_cases import Problems, run_learner
 
 OPTIONS = TrainingOptions(calibration=None, memory_budget=1e9)

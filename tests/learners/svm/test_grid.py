@@ -10,13 +10,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from polytomy.inputs.rows import group_rows
-from polytomy.learners.options import FitArguments, TrainingOptions
 from polytomy.learners.problems import binary_problem
 from polytomy.learners.svm.grid import KernelGrid
 from polytomy.learners.svm.matrix import TooLargeError
 from polytomy.learners.svm.suitability import (
     UnsuitableError,
 )
+from polytomy.learners.workload import FitArguments, TrainingOptions
 
 PAIRS = [(0, 1), (0, 2), (1, 2)]
 

@@ -14,10 +14,10 @@ from polytomy.calibration.calibrators import (
     TemperatureCalibrator,
     UncalibratedMap,
 )
-from polytomy.learners.options import TrainingListener
 from polytomy.learners.problems import BinaryProblem, balance_sides
 from polytomy.learners.svm.matrix import measure
 from polytomy.learners.trained import Output
+from polytomy.learners.workload import TrainingListener
 from shared_kernel_cases import all_problems, clouds, pair, rest, share, train_alone, train_shared
 
 

@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from polytomy.designs import balanced_tree, random_tree
-from polytomy.learners.options import TrainingOptions
+from polytomy.learners.workload import TrainingOptions
 from polytomy.model import composition
 from polytomy.model.arrangement import is_walk_cheaper, walk_down_tree
 from polytomy.model.fitting import TrainedBinaries, fit_binaries, plan_training

@@ -5,7 +5,7 @@ from sklearn.datasets import load_iris
 from sklearn.naive_bayes import GaussianNB
 
 from polytomy import PolytomyClassifier
-from polytomy.learners.options import TrainingListener
+from polytomy.learners.workload import TrainingListener
 from polytomy.model.estimator import ListenerGroup, progress_bar
 
 

@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 from polytomy import PolytomyClassifier
 from polytomy.designs import one_vs_one, one_vs_rest
 from polytomy.errors import ArgumentError, CalibrationWarning
-from polytomy.learners.options import FitArguments, TrainingListener, TrainingOptions
+from polytomy.learners.workload import FitArguments, TrainingListener, TrainingOptions
 from polytomy.model.fitting import fit_binaries, plan_training, update_binaries
 from polytomy.scheme import parse
 

@@ -11,8 +11,8 @@ from sklearn.svm import SVC
 from polytomy import PolytomyClassifier
 from polytomy.designs import one_vs_one
 from polytomy.errors import ArgumentError
-from polytomy.learners.options import TrainingListener, TrainingOptions
 from polytomy.learners.svm.machines import KernelMachine
+from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.model.fitting import fit_binaries, plan_training
 from shared_kernel_cases import clouds
 

@@ -21,8 +21,8 @@ from polytomy.calibration.folds import make_folds
 from polytomy.errors import CalibrationWarning, SchemeError
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.any_estimator import train_estimator
-from polytomy.learners.options import TrainingOptions
 from polytomy.learners.problems import BinaryProblem
+from polytomy.learners.workload import TrainingOptions
 from polytomy.model.out_of_fold import FinalCalibration
 from polytomy.scheme import SchemeEnsemble
 

@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from grouped_samples import Watcher, twins
 from polytomy import PolytomyClassifier
 from polytomy.errors import ArgumentError
-from polytomy.learners.options import TrainingListener, TrainingOptions
+from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.selection.candidates import default_candidates
 from polytomy.selection.choice import choose_runner, choose_scheme
 from polytomy.selection.measuring import RaceSetup

@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 from polytomy import PolytomyClassifier, metrics
 from polytomy.errors import ArgumentError
-from polytomy.learners.options import FitArguments, TrainingOptions
+from polytomy.learners.workload import FitArguments, TrainingOptions
 from polytomy.selection.candidates import candidates_from
 from polytomy.selection.measuring import RaceSetup
 from polytomy.selection.race import comparison_folds, find_metric, run_race

@@ -18,8 +18,8 @@ from polytomy.inputs.rows import refuse_dates
 from polytomy.inputs.seeds import draw_seed
 from polytomy.inputs.sparse import check_sparse
 from polytomy.inputs.training_data import is_plain_array
-from polytomy.learners.batches import Batch
 from polytomy.learners.preparation import copy_unfitted, side_labels
+from polytomy.learners.problems import Batch
 from polytomy.routines.reference.linear import LinearForm
 
 Floats = NDArray[np.float64]

@@ -26,7 +26,6 @@ from polytomy.calibration.calibrators import (
 from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.sparse import is_sparse
-from polytomy.learners.batches import Batch, BatchFolds, divide_into_batches
 from polytomy.learners.linear.objectives import (
     FittedModels,
     LinearObjective,
@@ -34,7 +33,13 @@ from polytomy.learners.linear.objectives import (
     sample_costs,
 )
 from polytomy.learners.linear.stacked import SharedRows, fit_stacked_models
-from polytomy.learners.problems import BinaryProblem, ProblemList
+from polytomy.learners.problems import (
+    Batch,
+    BatchFolds,
+    BinaryProblem,
+    ProblemList,
+    divide_into_batches,
+)
 from polytomy.learners.trained import Output, TrainedBinary, choose_output
 from polytomy.learners.workload import (
     ONE_SIDED,

@@ -15,7 +15,6 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from polytomy.learners.options import TrainingListener
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.svm.matrix import (
     check_budget,
@@ -29,7 +28,7 @@ from polytomy.learners.svm.suitability import (
     kernel_of,
 )
 from polytomy.learners.svm.training import GroupTrainer, find_svcs
-from polytomy.learners.workload import Workload
+from polytomy.learners.workload import TrainingListener, Workload
 
 # Pairs of rows, over all problems, that take seconds to train on. Fewer need no estimate.
 _WORTH_ESTIMATING = 10**9

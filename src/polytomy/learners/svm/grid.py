@@ -20,7 +20,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from polytomy.inputs.rows import take_rows
-from polytomy.learners.options import TrainingOptions
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.svm.kernels import KernelFunction, squared_lengths, uses_gamma
 from polytomy.learners.svm.matrix import (
@@ -40,7 +39,7 @@ from polytomy.learners.svm.suitability import (
     kernel_of,
 )
 from polytomy.learners.svm.worker import coefficient_bounds
-from polytomy.learners.workload import constant_binary, weights_of_problem
+from polytomy.learners.workload import TrainingOptions, constant_binary, weights_of_problem
 from polytomy.routines.reference.smo import FROM_PREVIOUS_RUN
 from polytomy.routines.threads import one_blas_thread, run_tasks
 

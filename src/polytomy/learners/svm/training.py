@@ -20,9 +20,7 @@ from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.sparse import is_sparse
 from polytomy.learners.bank import Bank
-from polytomy.learners.batches import divide_into_batches
-from polytomy.learners.options import TrainingListener
-from polytomy.learners.problems import BinaryProblem
+from polytomy.learners.problems import BinaryProblem, divide_into_batches
 from polytomy.learners.svm.machines import KernelMachine, Machine, MachineData, VectorPool
 from polytomy.learners.svm.matrix import (
     Matrix,
@@ -44,7 +42,13 @@ from polytomy.learners.svm.suitability import (
 )
 from polytomy.learners.svm.worker import Task, Worker, score_outside
 from polytomy.learners.trained import Output, TrainedBinary
-from polytomy.learners.workload import ONE_SIDED, Trained, Workload, describe_shortcoming
+from polytomy.learners.workload import (
+    ONE_SIDED,
+    Trained,
+    TrainingListener,
+    Workload,
+    describe_shortcoming,
+)
 from polytomy.routines.reference.smo import SMALL_PROBLEM
 from polytomy.routines.threads import one_blas_thread, run_tasks
 

@@ -19,10 +19,8 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from polytomy.calibration.calibrators import HeldOut
 from polytomy.calibration.folds import Folds
-from polytomy.learners.batches import Batch, BatchFolds
-from polytomy.learners.options import TrainingOptions
 from polytomy.learners.preparation import side_labels
-from polytomy.learners.problems import BinaryProblem
+from polytomy.learners.problems import Batch, BatchFolds, BinaryProblem
 from polytomy.learners.svm.kernels import KernelFunction
 from polytomy.learners.svm.machines import FoldMachines, Machine, MachineData
 from polytomy.learners.svm.matrix import Matrix, train_machines
@@ -30,7 +28,7 @@ from polytomy.learners.svm.suitability import (
     check_range,
     kernel_of,
 )
-from polytomy.learners.workload import weights_of_problems
+from polytomy.learners.workload import TrainingOptions, weights_of_problems
 from polytomy.routines.reference.smo import FEW_SAMPLES, FROM_FIRST_RUN
 
 _Floats = NDArray[np.float64]

@@ -208,33 +208,50 @@ KERNELS = {
 """The compiled formulas of the kernels in the reference twin, for training and prediction."""
 
 
-def _choose_by_kind(functions: list[Any], decorate: Callable[[Any], Any]) -> Any:
+def _choose_by_kind(functions: list[Any], branch: Callable[[int, Any, Any], Any]) -> Any:
     """Return a compiled function that calls the one of the kernel's kind."""
     chosen = functions[-1]
     for number in reversed(range(len(functions) - 1)):
-        chosen = decorate(_branch(number, functions[number], chosen))
+        chosen = branch(number, functions[number], chosen)
     return chosen
 
 
-def _branch(number: int, function: Any, others: Any) -> Any:
-    def choose(kernel: Function, *arguments: Any) -> None:
+# All arguments are written out: Numba would count references to those of a tuple in each call.
+
+
+def _branch_rounded(number: int, function: Any, others: Any) -> Any:
+    @helper
+    def choose(kernel: Function, entries: Doubles, scratch: Doubles, out: Singles) -> None:
         if kernel[0] == number:
-            function(kernel, *arguments)
+            function(kernel, entries, scratch, out)
         else:
-            others(kernel, *arguments)
+            others(kernel, entries, scratch, out)
+
+    return choose
+
+
+def _branch_exact(number: int, function: Any, others: Any) -> Any:
+    @fused_helper
+    def choose(
+        kernel: Function, products: Floats, n_vectors: int, values: Doubles, bits: Bits
+    ) -> None:
+        if kernel[0] == number:
+            function(kernel, products, n_vectors, values, bits)
+        else:
+            others(kernel, products, n_vectors, values, bits)
 
     return choose
 
 
 _formulas = [KERNELS[name] for name in reference.KERNELS]
 
-rounded_values = _choose_by_kind([rounded for rounded, _ in _formulas], helper)
+rounded_values = _choose_by_kind([rounded for rounded, _ in _formulas], _branch_rounded)
 """Write the kernel values of at most BLOCK entries: (function, entries, scratch, out).
 
 `scratch` is a workspace of shape (2, BLOCK) or more.
 """
 
-exact_values = _choose_by_kind([exact for _, exact in _formulas], fused_helper)
+exact_values = _choose_by_kind([exact for _, exact in _formulas], _branch_exact)
 """Write the kernel values of a block of entries: (function, products, n_vectors, values, bits).
 
 `bits` is a workspace of the same shape.

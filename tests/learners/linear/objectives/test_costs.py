@@ -7,9 +7,8 @@ import pytest
 from sklearn.svm import LinearSVC
 from sklearn.utils.class_weight import compute_class_weight
 
-from polytomy.learners.batches import Batch
 from polytomy.learners.linear.objectives import find_objective, sample_costs
-from polytomy.learners.problems import BinaryProblem
+from polytomy.learners.problems import Batch, BinaryProblem
 
 
 @pytest.mark.parametrize("has_weights", [False, True])

@@ -19,9 +19,9 @@ from polytomy.calibration.folds import Folds
 from polytomy.inputs.rows import group_rows
 from polytomy.learners.any_estimator import train_estimator
 from polytomy.learners.linear import training as linear_training
-from polytomy.learners.options import FitArguments, TrainingListener, TrainingOptions
 from polytomy.learners.problems import ProblemList
 from polytomy.learners.trained import Output
+from polytomy.learners.workload import FitArguments, TrainingListener, TrainingOptions
 from shared_kernel_cases import Training, folds_of, run_learner
 
 N_CLASSES = 6

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from polytomy.learners.options import FitArguments, TrainingListener, TrainingOptions
+from polytomy.learners.workload import FitArguments, TrainingListener, TrainingOptions
 
 OWN = FitArguments(np.arange(3.0), {"depth": 2})
 

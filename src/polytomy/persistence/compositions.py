@@ -49,6 +49,13 @@ def allows_probabilities(composition: Composition) -> bool:
 
 
 def _composition_state(composition: Composition) -> dict[str, Any]:
+    """Return the state of a composition.
+
+    For each scheme, ``columns`` has the binary of each row of its partitions, and ``swapped`` the
+    rows whose binary has its sides the other way round. ``sides`` has the class indices of both
+    sides of all binaries in a row, and ``side_lengths`` how many each side has. They are missing if
+    there are many and they follow from the scheme.
+    """
     trained, schemes = composition.dichotomies, members_of(composition.scheme)
     return {
         "classes": composition.classes,

@@ -273,6 +273,11 @@ def _read_json(path: Path, shape: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _check_shape(value: Any, shape: Any, *places: str) -> None:
+    """Raise DataError with the place of the first wrong value.
+
+    A message is, for example, ``cells, 2, scores, accuracy: "0.9" is not a number``. A key of a
+    shape that ends with a question mark may be missing, and the key `str` stands for any keys.
+    """
     at = f"{', '.join(places)}: " if places else ""
     kind = type(shape) if isinstance(shape, list | dict) else shape
     types: Any = (int, float) if kind is float else kind

@@ -6,7 +6,7 @@ does not grow with the number of samples. No routine changes its arguments.
 If a linear system has to be solved, codes with few classes are solved in lanes, many samples side
 by side (`least_squares_lanes.py`). Codes with many classes, and samples that the lanes do not
 settle, are solved one sample at a time (`least_squares_single.py`), by the active set of
-`least_squares_cone.py`. If there are more classes than rows, few classes are searched at a time.
+`least_squares_cone.py`. If a code has no more rows than classes, it searches few classes at a time.
 """
 
 from __future__ import annotations

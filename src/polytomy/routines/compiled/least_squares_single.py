@@ -6,7 +6,7 @@ classes that may be positive in a minimum. Only `minimise_single` calls `minimis
 calls are nested as little as possible, because each level of calls compiles everything below it
 again.
 
-If there are more classes than rows and answers are confident, few classes are positive in the
+If a code has no more rows than classes and answers are confident, few classes are positive in the
 minimum. So it is found within a *working set* of classes; then every class outside whose slope is
 too small joins the set, until there is none. Each round lowers the objective, because positive
 classes stay. Products with Q are computed from Q itself, so no matrix of all pairs of classes is

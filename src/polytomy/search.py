@@ -102,7 +102,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         Scores to measure; the first decides. By default, the log-loss and the uncertainty
         coefficient. Names of `polytomy.metrics.METRICS`, without those
         that need an order or a hierarchy of the classes.
-    final_calibration : {"auto", "bias", "decoder"}, None or calibrator, default="auto"
+    final_calibration : str, None or calibrator, default="auto"
         How the probabilities of the candidates, and of the chosen classifier, are calibrated; see
         PolytomyClassifier. "auto" keeps the value of a PolytomyClassifier in `estimator`.
     cv : int, splitter or list of splits, default=5

@@ -14,7 +14,7 @@ There are three methods:
 The final calibration and the prior come after the solver. Their parts are listed separately. A
 final calibration works on logits, s·log(p + ε) + b + z·W. A difference of probabilities divided by
 their logarithmic mean is a difference of logarithms, so the linear terms stay exact. The weighted
-answers z·W of a decoder are added to their partitions.
+answers z·W, if it has any, are added to their partitions.
 """
 
 from __future__ import annotations

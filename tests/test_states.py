@@ -8,13 +8,8 @@ from scipy.sparse import csr_matrix
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from polytomy.calibration import (
-    IsotonicCalibrator,
-    ProvidedCalibrator,
-    SigmoidCalibrator,
-    TemperatureCalibrator,
-    UncalibratedMap,
-)
+from polytomy.calibration import IsotonicCalibrator, SigmoidCalibrator, TemperatureCalibrator
+from polytomy.calibration.calibrators import ProvidedCalibrator, UncalibratedMap
 from polytomy.calibration.final import BiasMap, DecoderMap, ProvidedMap
 from polytomy.calibration.reservoir import Batch, Reservoir
 from polytomy.calibration.vector_scaling import VectorScaling

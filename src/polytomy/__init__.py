@@ -27,7 +27,7 @@ from polytomy.scheme import CodingMatrix, Scheme, SchemeEnsemble, parse, read
 from polytomy.solvers import decode, solve
 
 if TYPE_CHECKING:
-    from polytomy import datasets, distances, persistence, plots, report, trials
+    from polytomy import calibration, datasets, distances, persistence, plots, report, trials
     from polytomy.classifier import PolytomyClassifier
     from polytomy.export import to_onnx
     from polytomy.model.composition import Composition
@@ -59,6 +59,7 @@ __all__ = [
     "SchemeEnsemble",
     "SchemeError",
     "SchemeSearchCV",
+    "calibration",
     "datasets",
     "decode",
     "designs",
@@ -86,6 +87,7 @@ _AT_FIRST_USE = {
     "PolytomyClassifier": "polytomy.classifier",
     "PolytomyRegressor": "polytomy.regression",
     "SchemeSearchCV": "polytomy.search",
+    "calibration": "polytomy.calibration",
     "datasets": "polytomy.datasets",
     "distances": "polytomy.distances",
     "load": "polytomy.persistence",

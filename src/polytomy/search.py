@@ -14,8 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
-from polytomy.calibration import check_folds
-from polytomy.calibration.folds import is_splitter
+from polytomy.calibration.folds import check_folds, is_splitter
 from polytomy.classifier import PolytomyClassifier
 from polytomy.designs.orders import order_classes
 from polytomy.designs.registry import uses_class_order

@@ -12,7 +12,7 @@ from persistence.round_trips import LABELS, TREE, X, assert_same, reload
 from persistence.round_trips import assert_same_after_reload as assert_kept
 from persistence.saved_archives import pack, peak_memory, replace_field, unpack
 from polytomy import PolytomyClassifier
-from polytomy.calibration import UncalibratedMap
+from polytomy.calibration.calibrators import UncalibratedMap
 from polytomy.calibration.final import BiasMap, DecoderMap
 from polytomy.errors import ArgumentError, PolytomyError, PolytomyWarning
 from polytomy.model.decisions import ClassFrequencies, Costs, PriorShift

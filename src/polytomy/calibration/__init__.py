@@ -4,29 +4,19 @@ from polytomy.calibration.calibrators import (
     CALIBRATORS,
     Calibrator,
     IsotonicCalibrator,
-    ProvidedCalibrator,
     SigmoidCalibrator,
     TemperatureCalibrator,
-    UncalibratedMap,
-    calibrate,
-    make_calibrator,
     register_calibrator,
 )
 from polytomy.calibration.final import FINAL_CALIBRATIONS, register_final_calibration
-from polytomy.calibration.folds import check_folds
 
 __all__ = [
     "CALIBRATORS",
     "FINAL_CALIBRATIONS",
     "Calibrator",
     "IsotonicCalibrator",
-    "ProvidedCalibrator",
     "SigmoidCalibrator",
     "TemperatureCalibrator",
-    "UncalibratedMap",
-    "calibrate",
-    "check_folds",
-    "make_calibrator",
     "register_calibrator",
     "register_final_calibration",
 ]

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from polytomy.calibration import check_folds, make_calibrator
+from polytomy.calibration.calibrators import make_calibrator
 from polytomy.calibration.final import check_final_calibration
-from polytomy.calibration.folds import RoutedSplitter, choose_folds, is_splitter
+from polytomy.calibration.folds import RoutedSplitter, check_folds, choose_folds, is_splitter
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import (
     PRECISIONS,

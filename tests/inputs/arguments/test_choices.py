@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from polytomy.calibration import CALIBRATORS, FINAL_CALIBRATIONS, make_calibrator
+from polytomy.calibration import CALIBRATORS, FINAL_CALIBRATIONS
+from polytomy.calibration.calibrators import make_calibrator
 from polytomy.classifier import PolytomyClassifier
 from polytomy.errors import ArgumentError
 from polytomy.inputs.arguments import CLASS_WEIGHTS, PRECISIONS

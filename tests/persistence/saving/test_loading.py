@@ -27,7 +27,7 @@ from persistence.round_trips import (
 )
 from persistence.saved_archives import array_to_bytes, pack, replace_field, unpack
 from polytomy import PolytomyClassifier
-from polytomy.calibration import UncalibratedMap
+from polytomy.calibration.calibrators import UncalibratedMap
 from polytomy.errors import ModelFileError, PolytomyError
 from polytomy.language import parse_text
 from polytomy.learners.bank import Bank

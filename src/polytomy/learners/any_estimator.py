@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
+from sklearn.svm import SVC
 from sklearn.utils.parallel import Parallel, delayed
 
 from polytomy.calibration.calibrators import make_calibrator
@@ -62,6 +64,11 @@ def train_estimators(work: Workload) -> list[Trained | None]:
     map.
     """
     options, folds = work.options, work.folds
+    # The learner of SVCs has told why it does not take one.
+    kinds = [type(each.estimator) for each in work.dichotomies]
+    work.note_trained_alone(
+        Counter(f"{kind.__name__} is not an SVC" for kind in kinds if kind is not SVC)
+    )
     # Problems are created when their job is sent: together they may exceed memory.
     tasks = (
         (each.estimator, work.X, work.problems[k], options, folds, work.seeds[k], each.model)

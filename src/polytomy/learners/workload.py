@@ -261,6 +261,14 @@ class Workload:
             if each.whole is None and self.options.arguments_for(each.model) is arguments
         ]
 
+    def note_trained_alone(self, reasons: Mapping[str, int]) -> None:
+        """Tell the listener how many binaries are not trained together, for each reason."""
+        for reason, count in reasons.items():
+            how = "1 binary is trained alone"
+            if count > 1:
+                how = f"{count} binaries are trained one by one"
+            self.listener.note(f"{how}: {reason}.")
+
     def constant(self, problem: BinaryProblem) -> Trained:
         """Return the binary of a problem with an empty side, and its scores."""
         return train_constant(problem, self.folds)

@@ -110,11 +110,14 @@ def test_notes_on_one_binary_are_in_the_singular():
     assert note.startswith("1 binary is trained alone: ")
     # One of three binaries is not a support vector machine.
     assert notes_of(SVC(), 3, {"pair-00": GaussianNB()}) == [
-        "2 binaries are trained on one matrix of 60 rows, 14.4 kB."
+        "2 binaries are trained on one matrix of 60 rows, 14.4 kB.",
+        "1 binary is trained alone: GaussianNB is not an SVC.",
     ]
 
 
 def test_notes_on_many_binaries_are_in_the_plural():
     assert notes_of(SVC(), 3) == ["3 binaries are trained on one matrix of 60 rows, 14.4 kB."]
+    (note,) = notes_of(GaussianNB(), 3)
+    assert note == "3 binaries are trained one by one: GaussianNB is not an SVC."
     *_, note = notes_of(SVC(), 3, memory_budget=0)
     assert note.startswith("3 binaries are trained one by one: ")

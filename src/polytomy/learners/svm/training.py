@@ -129,13 +129,7 @@ def train_svms(work: Workload) -> list[Trained | None]:
         trained[k] = Trained(binary, scores)
         if data.n_stopped:
             _warn_of_early_stops(data.n_stopped, binary.name, estimators[k].max_iter)
-    for reason, count in reasons.items():
-        how = (
-            "1 binary is trained alone"
-            if count == 1
-            else f"{count} binaries are trained one by one"
-        )
-        listener.note(f"{how}: {reason}.")
+    work.note_trained_alone(reasons)
     return trained
 
 

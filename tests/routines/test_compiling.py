@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import subprocess
@@ -37,3 +38,17 @@ def test_a_change_in_a_file_that_a_routine_calls_is_noticed(tmp_path):
     assert source.count("p[j] /= total\n") == 1
     called.write_text(source.replace("p[j] /= total\n", "p[j] = 7.0\n"), encoding="utf-8")
     assert run() == "[[7.0, 7.0]]"
+
+
+def test_no_compiled_function_is_made_inside_another_function():
+    """Numba's cache takes functions of one place in the source for the same function.
+
+    If machine code of two processes that made them in another order is loaded, they are mixed up:
+    training after the prediction of sparse samples was wrong once.
+    """
+    folder = Path(polytomy.__file__).parent / "routines" / "compiled"
+    for path in sorted(folder.glob("*.py")):
+        for outer in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(outer, ast.FunctionDef):
+                inner = [each for each in ast.walk(outer) if isinstance(each, ast.FunctionDef)]
+                assert inner == [outer], f"{path.name}: {outer.name} makes a function"

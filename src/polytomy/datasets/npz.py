@@ -91,9 +91,8 @@ class NpzTable(Table):
 
     def _read_sparse(self, archive: zipfile.ZipFile, *, has_format: bool) -> Any:
         # Other formats of `scipy.sparse.save_npz` have parts that may look like CSR.
-        name = self._read(archive, "format").item() if has_format else b"csr"
-        if name != b"csr":
-            kind = name.decode()
+        kind = str(self._read(archive, "format").astype(str)) if has_format else "csr"
+        if kind != "csr":
             what = f"X is stored in the sparse format {kind!r}; only 'csr' is read. Save X.tocsr()."
             raise self.error(what)
         values = self._read(archive, "shape")

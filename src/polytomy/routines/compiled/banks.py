@@ -301,43 +301,67 @@ def _add_products(
     return total + a * p + b * q + c * r + d * s
 
 
-def _sum_of_terms(add: Any) -> Any:
-    """Return a compiled function that sums terms of four features of four vectors at a time."""
+# Two functions written out, not one made twice: Numba's cache would take them for the same.
 
-    @fused_helper
-    def sum_terms(slab: Floats, lanes: Floats, n_vectors: int, products: Floats) -> None:
-        n_lanes = n_vectors * VECTOR
-        for i in range(_SLAB):
+
+@fused_helper
+def _sum_squares(slab: Floats, lanes: Floats, n_vectors: int, products: Floats) -> None:
+    n_lanes = n_vectors * VECTOR
+    for i in range(_SLAB):
+        for lane in range(n_lanes):
+            products[i, lane] = 0
+    for i in range(0, _SLAB, 4):
+        for f in range(0, len(lanes), 4):
+            a1, a2, a3, a4 = slab[i, f], slab[i, f + 1], slab[i, f + 2], slab[i, f + 3]
+            j = i + 1
+            b1, b2, b3, b4 = slab[j, f], slab[j, f + 1], slab[j, f + 2], slab[j, f + 3]
+            j = i + 2
+            c1, c2, c3, c4 = slab[j, f], slab[j, f + 1], slab[j, f + 2], slab[j, f + 3]
+            j = i + 3
+            d1, d2, d3, d4 = slab[j, f], slab[j, f + 1], slab[j, f + 2], slab[j, f + 3]
             for lane in range(n_lanes):
-                products[i, lane] = 0
-        for i in range(0, _SLAB, 4):
-            for f in range(0, len(lanes), 4):
-                a1, a2, a3, a4 = slab[i, f], slab[i, f + 1], slab[i, f + 2], slab[i, f + 3]
-                j = i + 1
-                b1, b2, b3, b4 = slab[j, f], slab[j, f + 1], slab[j, f + 2], slab[j, f + 3]
-                j = i + 2
-                c1, c2, c3, c4 = slab[j, f], slab[j, f + 1], slab[j, f + 2], slab[j, f + 3]
-                j = i + 3
-                d1, d2, d3, d4 = slab[j, f], slab[j, f + 1], slab[j, f + 2], slab[j, f + 3]
-                for lane in range(n_lanes):
-                    x1, x2 = lanes[f, lane], lanes[f + 1, lane]
-                    x3, x4 = lanes[f + 2, lane], lanes[f + 3, lane]
-                    products[i, lane] = add(products[i, lane], a1, a2, a3, a4, x1, x2, x3, x4)
-                    products[i + 1, lane] = add(
-                        products[i + 1, lane], b1, b2, b3, b4, x1, x2, x3, x4
-                    )
-                    products[i + 2, lane] = add(
-                        products[i + 2, lane], c1, c2, c3, c4, x1, x2, x3, x4
-                    )
-                    products[i + 3, lane] = add(
-                        products[i + 3, lane], d1, d2, d3, d4, x1, x2, x3, x4
-                    )
-
-    return sum_terms
+                x1, x2 = lanes[f, lane], lanes[f + 1, lane]
+                x3, x4 = lanes[f + 2, lane], lanes[f + 3, lane]
+                products[i, lane] = _add_squares(products[i, lane], a1, a2, a3, a4, x1, x2, x3, x4)
+                products[i + 1, lane] = _add_squares(
+                    products[i + 1, lane], b1, b2, b3, b4, x1, x2, x3, x4
+                )
+                products[i + 2, lane] = _add_squares(
+                    products[i + 2, lane], c1, c2, c3, c4, x1, x2, x3, x4
+                )
+                products[i + 3, lane] = _add_squares(
+                    products[i + 3, lane], d1, d2, d3, d4, x1, x2, x3, x4
+                )
 
 
-_sum_squares = _sum_of_terms(_add_squares)
-_sum_products = _sum_of_terms(_add_products)
+@fused_helper
+def _sum_products(slab: Floats, lanes: Floats, n_vectors: int, products: Floats) -> None:
+    n_lanes = n_vectors * VECTOR
+    for i in range(_SLAB):
+        for lane in range(n_lanes):
+            products[i, lane] = 0
+    for i in range(0, _SLAB, 4):
+        for f in range(0, len(lanes), 4):
+            a1, a2, a3, a4 = slab[i, f], slab[i, f + 1], slab[i, f + 2], slab[i, f + 3]
+            j = i + 1
+            b1, b2, b3, b4 = slab[j, f], slab[j, f + 1], slab[j, f + 2], slab[j, f + 3]
+            j = i + 2
+            c1, c2, c3, c4 = slab[j, f], slab[j, f + 1], slab[j, f + 2], slab[j, f + 3]
+            j = i + 3
+            d1, d2, d3, d4 = slab[j, f], slab[j, f + 1], slab[j, f + 2], slab[j, f + 3]
+            for lane in range(n_lanes):
+                x1, x2 = lanes[f, lane], lanes[f + 1, lane]
+                x3, x4 = lanes[f + 2, lane], lanes[f + 3, lane]
+                products[i, lane] = _add_products(products[i, lane], a1, a2, a3, a4, x1, x2, x3, x4)
+                products[i + 1, lane] = _add_products(
+                    products[i + 1, lane], b1, b2, b3, b4, x1, x2, x3, x4
+                )
+                products[i + 2, lane] = _add_products(
+                    products[i + 2, lane], c1, c2, c3, c4, x1, x2, x3, x4
+                )
+                products[i + 3, lane] = _add_products(
+                    products[i + 3, lane], d1, d2, d3, d4, x1, x2, x3, x4
+                )
 
 
 @fused_helper

@@ -14,7 +14,6 @@ because the check that their sizes agree takes longer to compile than everything
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -208,54 +207,38 @@ KERNELS = {
 """The compiled formulas of the kernels in the reference twin, for training and prediction."""
 
 
-def _choose_by_kind(functions: list[Any], branch: Callable[[int, Any, Any], Any]) -> Any:
-    """Return a compiled function that calls the one of the kernel's kind."""
-    chosen = functions[-1]
-    for number in reversed(range(len(functions) - 1)):
-        chosen = branch(number, functions[number], chosen)
-    return chosen
+_LINEAR, _RBF, _POLY, _SIGMOID = (reference.KINDS[name] for name in KERNELS)
+
+# The choice is written out, not made by a function that returns compiled functions: Numba's cache
+# takes functions of the same name in one place of the source for the same.
 
 
-# All arguments are written out: Numba would count references to those of a tuple in each call.
+@helper
+def rounded_values(function: Function, entries: Doubles, scratch: Doubles, out: Singles) -> None:
+    """Write the kernel values of at most BLOCK entries; `scratch` has shape (2, BLOCK) or more."""
+    if function[0] == _LINEAR:
+        _rounded_linear(function, entries, scratch, out)
+    elif function[0] == _RBF:
+        _rounded_rbf(function, entries, scratch, out)
+    elif function[0] == _POLY:
+        _rounded_poly(function, entries, scratch, out)
+    elif function[0] == _SIGMOID:
+        _rounded_sigmoid(function, entries, scratch, out)
 
 
-def _branch_rounded(number: int, function: Any, others: Any) -> Any:
-    @helper
-    def choose(kernel: Function, entries: Doubles, scratch: Doubles, out: Singles) -> None:
-        if kernel[0] == number:
-            function(kernel, entries, scratch, out)
-        else:
-            others(kernel, entries, scratch, out)
-
-    return choose
-
-
-def _branch_exact(number: int, function: Any, others: Any) -> Any:
-    @fused_helper
-    def choose(
-        kernel: Function, products: Floats, n_vectors: int, values: Doubles, bits: Bits
-    ) -> None:
-        if kernel[0] == number:
-            function(kernel, products, n_vectors, values, bits)
-        else:
-            others(kernel, products, n_vectors, values, bits)
-
-    return choose
-
-
-_formulas = [KERNELS[name] for name in reference.KERNELS]
-
-rounded_values = _choose_by_kind([rounded for rounded, _ in _formulas], _branch_rounded)
-"""Write the kernel values of at most BLOCK entries: (function, entries, scratch, out).
-
-`scratch` is a workspace of shape (2, BLOCK) or more.
-"""
-
-exact_values = _choose_by_kind([exact for _, exact in _formulas], _branch_exact)
-"""Write the kernel values of a block of entries: (function, products, n_vectors, values, bits).
-
-`bits` is a workspace of the same shape.
-"""
+@fused_helper
+def exact_values(
+    function: Function, products: Floats, n_vectors: int, values: Doubles, bits: Bits
+) -> None:
+    """Write the kernel values of a block of entries; `bits` is a workspace of the same shape."""
+    if function[0] == _LINEAR:
+        _exact_linear(function, products, n_vectors, values, bits)
+    elif function[0] == _RBF:
+        _exact_rbf(function, products, n_vectors, values, bits)
+    elif function[0] == _POLY:
+        _exact_poly(function, products, n_vectors, values, bits)
+    elif function[0] == _SIGMOID:
+        _exact_sigmoid(function, products, n_vectors, values, bits)
 
 
 @fused_helper

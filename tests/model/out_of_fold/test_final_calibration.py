@@ -311,16 +311,6 @@ def test_with_scheme_chooses_the_solver_of_the_new_scheme(blobs):
     assert fixed.composition_.solver == "least-squares"
 
 
-def test_a_restricted_composition_is_calibrated_anew(blobs):
-    X, _ = blobs
-    whole = fit(blobs, "one-vs-rest", solver="least-squares").composition_
-    part = whole.restricted_to([0, 2, 3])
-    fresh = fit(blobs, whole.scheme.code.matrix[[0, 2, 3]], solver="least-squares")
-    np.testing.assert_allclose(part.scores(X), fresh.predict_proba(X), atol=1e-6)
-    assert part.final.score == pytest.approx(fresh.out_of_fold_score_, abs=1e-6)
-    assert part.out_of_fold.scores.shape == (len(X), 3)
-
-
 def test_a_model_without_out_of_fold_scores_warns_that_it_loses_the_calibration(blobs):
     composition = replace(fit(blobs).composition_, out_of_fold=None)
     with pytest.warns(CalibrationWarning, match="no longer have a final calibration"):

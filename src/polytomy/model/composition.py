@@ -145,8 +145,6 @@ class Composition:
             )
         if self.tie_order is not None and sorted(self.tie_order) != [*range(len(self.classes))]:
             raise SchemeError(f"the tie order {self.tie_order} does not have each class once.")
-        if self.final is not None:
-            self.final.check(len(self.classes), n_binaries)
 
     @property
     def binaries(self) -> tuple[TrainedBinary, ...]:

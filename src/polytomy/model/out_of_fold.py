@@ -41,7 +41,7 @@ from polytomy.learners.workload import Trained, TrainingOptions
 from polytomy.metrics import METRICS, JudgedSamples
 from polytomy.model.sets import ConformityRows, collect_conformity
 from polytomy.routines.threads import one_blas_thread
-from polytomy.states import LARGEST, State, field_values, stored_as
+from polytomy.states import LARGEST, State, stored_as
 
 Floats = NDArray[np.float64]
 
@@ -91,10 +91,6 @@ class OutOfFold:
     def take_binaries(self, columns: Sequence[int] | NDArray[np.intp]) -> OutOfFold:
         """Return the scores of some of the binaries."""
         return replace(self, scores=self.scores[:, np.asarray(columns, dtype=np.intp)])
-
-    def state(self) -> dict[str, Any]:
-        """Return all fields."""
-        return field_values(self)
 
     @classmethod
     def from_state(cls, state: State) -> OutOfFold:
@@ -415,15 +411,6 @@ class FinalCalibration:
     score: dict[str, float]
     probabilities: Floats | None = None
     conformity: ConformityRows | None = None
-
-    def check(self, n_classes: int, n_binaries: int) -> None:
-        """Raise a SchemeError unless the map has the right shape."""
-        if hasattr(self.map, "check_shape"):
-            self.map.check_shape(n_classes, n_binaries)
-
-    def state(self) -> dict[str, Any]:
-        """Return all fields."""
-        return field_values(self)
 
     @classmethod
     def from_state(cls, state: State) -> FinalCalibration:

@@ -18,12 +18,11 @@ from sklearn.svm import SVC, LinearSVC
 from polytomy import PolytomyClassifier, designs, metrics, parse, solve
 from polytomy.calibration.final import BiasMap, DecoderMap
 from polytomy.calibration.folds import make_folds
-from polytomy.errors import CalibrationWarning, SchemeError
+from polytomy.errors import CalibrationWarning
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.any_estimator import train_estimator
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.workload import TrainingOptions
-from polytomy.model.out_of_fold import FinalCalibration
 from polytomy.scheme import SchemeEnsemble
 
 MACHINE = SVC(C=3, gamma=0.2, tol=1e-8)
@@ -320,13 +319,6 @@ def test_a_model_without_out_of_fold_scores_warns_that_it_loses_the_calibration(
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert composition.with_solver("voting").final is None
-
-
-def test_a_map_of_the_wrong_shape_cannot_be_part_of_a_composition(blobs):
-    composition = fit(blobs).composition_
-    decoder = DecoderMap(BiasMap(1.0, 0.01, np.zeros(4)), np.zeros((5, 4)))
-    with pytest.raises(SchemeError, match=r"weights of shape \(5, 4\), not \(6, 4\)"):
-        replace(composition, final=FinalCalibration(decoder, {}))
 
 
 # -- copies, batches -------------------------------------------------------------------------------

@@ -513,10 +513,9 @@ def test_workers_of_a_cluster_can_be_the_jobs_of_joblib(cluster_client):
     rng = np.random.default_rng(5)
     y = rng.integers(4, size=200)
     X = rng.normal(size=(200, 3)) + 2 * np.eye(4)[y][:, :3]
-    weight = rng.integers(3, size=len(y)).astype(float)
     classifier = pt.PolytomyClassifier(ProcessNB(), random_state=0)
-    near = classifier.fit(X, y, weight).predict_proba(X)
+    near = classifier.fit(X, y).predict_proba(X)
     with cluster_client.as_current(), joblib.parallel_config("dask"):
-        far = classifier.fit(X, y, weight)
+        far = classifier.fit(X, y)
     assert os.getpid() not in {estimator.process_ for estimator in far.estimators_}
     np.testing.assert_allclose(far.predict_proba(X), near, rtol=0, atol=1e-12)

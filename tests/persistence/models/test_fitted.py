@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from polytomy import PolytomyClassifier, designs
 from polytomy.errors import ModelFileError
-from polytomy.persistence.fitted import arrange_in_order, compose_classifier, fitted_classifier
+from polytomy.persistence.models import arrange_in_order, compose_classifier, fitted_classifier
 
 X, Y = load_iris(return_X_y=True)
 

@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 pytest.importorskip("distributed")
 
 from polytomy.calibration.folds import Folds, deal_rows
-from polytomy.dask import folds as folds_module
-from polytomy.dask.folds import FoldPlan, calibration_weights
-from polytomy.dask.grouping import Layout, PartSummary
-from polytomy.dask.row_blocks import RowBlock
+from polytomy.dask import training as folds_module
+from polytomy.dask.grouping import Layout, PartSummary, RowBlock
+from polytomy.dask.training import FoldPlan, calibration_weights
 from polytomy.inputs.numbers import class_weights
 from polytomy.model.out_of_fold import FoldRule
 

@@ -91,7 +91,7 @@ def test_a_failure_leaves_no_output(data, address):
 
 
 def test_a_scheduler_that_is_not_there_is_one_message(data, monkeypatch):
-    from polytomy.dask import folder_jobs
+    from polytomy.dask import folders as folder_jobs
 
     monkeypatch.setattr(folder_jobs, "_SECONDS_TO_CONNECT", 0.2)
     outcome = call_main(

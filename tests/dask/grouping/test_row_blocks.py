@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polytomy.dask.row_blocks import RowBlock, join_blocks, take_scored, weight_rows
+from polytomy.dask.grouping import RowBlock, join_blocks, take_scored, weight_rows
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.randoms(use_true_random=False))

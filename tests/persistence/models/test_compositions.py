@@ -17,7 +17,8 @@ from polytomy.calibration.final import BiasMap, DecoderMap
 from polytomy.errors import ArgumentError, PolytomyError, PolytomyWarning
 from polytomy.model.decisions import ClassFrequencies, Costs, PriorShift
 from polytomy.model.sets import collect_conformity
-from polytomy.persistence import compositions, read_info, save
+from polytomy.persistence import models as compositions
+from polytomy.persistence import read_info, save
 from remade import remake
 
 

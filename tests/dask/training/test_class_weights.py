@@ -3,8 +3,8 @@ import pytest
 
 pytest.importorskip("distributed")
 
-from polytomy.dask.folds import weights_by_class
 from polytomy.dask.grouping import Layout, PartSummary
+from polytomy.dask.training import weights_by_class
 from polytomy.errors import ArgumentError
 from polytomy.inputs.numbers import class_weights
 

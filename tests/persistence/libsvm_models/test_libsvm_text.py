@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from persistence.libsvm.libsvm_files import FOLDER
 from persistence.saved_archives import peak_memory
 from polytomy.errors import ModelFileError
-from polytomy.persistence.libsvm_text import parse_libsvm, print_libsvm, read_model
+from polytomy.persistence.libsvm_models import parse_libsvm, print_libsvm, read_model
 
 
 def test_printing_then_parsing_returns_the_same_model():

@@ -14,7 +14,7 @@ from polytomy.datasets import read_data
 from polytomy.errors import ControlError, ModelFileError
 from polytomy.persistence import load, load_control, read_info, read_libsvm, save
 
-FOLDER = Path(__file__).parent / "libsvm"
+FOLDER = Path(__file__).parents[1] / "libsvm"
 
 
 @pytest.fixture(scope="module")

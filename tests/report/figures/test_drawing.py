@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from polytomy.report.drawing import Scale, fit_scale, fit_text, format_number, text_width
+from polytomy.report.figures import Scale, fit_scale, fit_text, format_number, text_width
 
 NUMBERS = st.floats(-1e6, 1e6)
 POSITIVE = st.floats(1e-6, 1e6)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 
-from polytomy.report.model_figures import draw_confusion, draw_distances
+from polytomy.report.figures import draw_confusion, draw_distances
 from report.pages import parse_page
 
 

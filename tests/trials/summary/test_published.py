@@ -5,7 +5,7 @@ import pytest
 from polytomy.errors import ArgumentError
 from polytomy.report import report_html
 from polytomy.trials import CATALOGUE, PAPER_PAIRS, Results, pairs_from
-from polytomy.trials.published import beside_published, find_published
+from polytomy.trials.summary import beside_published, find_published
 
 FACTS = {
     "n_samples": 6435,

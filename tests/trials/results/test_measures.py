@@ -4,7 +4,7 @@ import pytest
 
 from polytomy.errors import ArgumentError
 from polytomy.trials import MEASURES
-from polytomy.trials.measures import find_measure
+from polytomy.trials.results import find_measure
 
 
 def test_measures_are_found_by_name():

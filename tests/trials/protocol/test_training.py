@@ -5,7 +5,7 @@ import pytest
 from sklearn.svm import SVC
 
 from polytomy.trials import Dataset, Pair, Protocol, pairs_from
-from polytomy.trials.measuring import make_schemes, train_binaries
+from polytomy.trials.protocol import make_schemes, train_binaries
 
 
 @pytest.fixture(scope="module")

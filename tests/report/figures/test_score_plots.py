@@ -6,12 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polytomy.report.score_figures import (
-    ScoreRow,
-    TimedScore,
-    draw_scores,
-    draw_scores_against_time,
-)
+from polytomy.report.figures import ScoreRow, TimedScore, draw_scores, draw_scores_against_time
 from polytomy.trials import MEASURES, Cell, Published
 from report.cases import NAMES
 from report.pages import parse_page

@@ -8,7 +8,7 @@ from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.spatial.distance import pdist, squareform
 
 from polytomy.designs import empirical_tree
-from polytomy.report.model_figures import draw_dendrogram
+from polytomy.report.figures import draw_dendrogram
 from report.pages import titles_of
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from polytomy.report.model_figures import draw_reliability
+from polytomy.report.figures import draw_reliability
 from report.pages import parse_page
 
 

@@ -1,4 +1,4 @@
-"""Plots of partitions: coding matrices, explanations and reliability of the binaries."""
+"""Plots of a model's answers: reliability of the whole model and of its binaries, explanations."""
 
 from __future__ import annotations
 
@@ -12,15 +12,237 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import Parameter, did_you_mean, is_boolean, is_count
 from polytomy.inputs.numbers import check_weights
+from polytomy.metrics.metric import JudgedSamples, check_judged_samples
 from polytomy.model.composition import Composition
 from polytomy.plots import canvas
-from polytomy.plots.fitted import find_class_indices, find_fitted, scheme_of
+from polytomy.plots.fitted import (
+    ask_probabilities,
+    find_class_indices,
+    find_fitted,
+    name_estimator,
+)
 from polytomy.plots.layout import STRATEGY, ReliabilityBins, make_bins
-from polytomy.plots.reliability import draw_diagonal
-from polytomy.scheme import CodingMatrix, Scheme
 
-_CODE_CELL = 0.3  # inches
-_MOST_EDGES = 60
+_KIND = Parameter("kind", choices=("confidence", "classwise"))
+_DIAGONAL = "perfectly calibrated"
+_CURVE = "reliability"  # marks the curves in axes, so that each has a colour of its own
+
+
+class ReliabilityDisplay:
+    """Observed frequencies against predicted probabilities: can the probabilities be trusted?
+
+    Of all samples with a probability of 0.8, four in five should belong to the class. Points below
+    the diagonal are overconfident, points above it underconfident. Use `from_estimator` or
+    `from_predictions` to create one. To compare models, pass the axes of the first to the others.
+
+    Parameters
+    ----------
+    bins : ReliabilityBins
+        ``predicted``, ``observed``, ``weight``, ``lower`` and ``upper``: the mean probability, the
+        frequency, the weight of the samples and the interval of the frequency in each bin.
+    name : str, optional
+        Name in the legend.
+    event : str, default="the predicted class"
+        The event that the probabilities are of, for the axis labels.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure
+    line_ : the curve
+    intervals_ : vertical lines at the points, 95 % intervals of the frequencies; or None
+    diagonal_ : the line of perfect calibration, or None
+
+    See Also
+    --------
+    polytomy.plots.BinaryReliabilityDisplay : the same for each binary.
+    polytomy.metrics.reliability_table : the same as a table, per class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import polytomy as pt
+    >>> X, y = load_iris(return_X_y=True)
+    >>> classifier = pt.PolytomyClassifier(random_state=0).fit(X[::2], y[::2])
+    >>> display = pt.plots.ReliabilityDisplay.from_estimator(
+    ...     classifier, X[1::2], y[1::2], n_bins=3, strategy="quantile"
+    ... )
+    >>> display.bins.weight
+    array([25., 25., 25.])
+    >>> display.ax_.get_xlabel()
+    'probability of the predicted class'
+    """
+
+    def __init__(
+        self, bins: ReliabilityBins, *, name: str | None = None, event: str = "the predicted class"
+    ) -> None:
+        self.bins = bins
+        self.name = name
+        self.event = event
+
+    @property
+    def mean_gap(self) -> float:
+        """Mean difference between probability and frequency, averaged over the samples."""
+        return self.bins.mean_gap
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: ArrayLike, *, name: str | None = None, **options: Any
+    ) -> Self:
+        """Draw the reliability of a fitted classifier on labelled samples.
+
+        Parameters
+        ----------
+        estimator : any fitted classifier with ``predict_proba``
+        X, y : samples that the classifier was not trained on, and their labels
+        name : str, optional
+            Name in the legend, by default that of the estimator's class.
+        **options : as in `from_predictions`, except `classes`
+        """
+        proba = ask_probabilities(estimator, X)
+        name = name_estimator(estimator) if name is None else name
+        return cls.from_predictions(y, proba, classes=estimator.classes_, name=name, **options)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: ArrayLike,
+        proba: ArrayLike,
+        *,
+        classes: ArrayLike | None = None,
+        kind: str = "confidence",
+        pos_label: Any = None,
+        n_bins: int = 10,
+        strategy: str = "uniform",
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the reliability of predicted probabilities.
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,), true labels
+        proba : array of shape (n_samples, n_classes), probabilities
+        classes : array of shape (n_classes,), optional
+            The label of each column of `proba`; by default the labels in `y`, sorted.
+        kind : {"confidence", "classwise"}, default="confidence"
+            "confidence" uses the probability of the predicted class, and whether it is right.
+            "classwise" uses the probabilities of all classes together.
+        pos_label : label, optional
+            With ``kind="classwise"``, use the probabilities of this class only.
+        n_bins : int, default=10
+        strategy : {"uniform", "quantile"}, default="uniform"
+            Bins of the same width, or with the same number of samples.
+        sample_weight : array of shape (n_samples,), optional
+        name : str, optional
+            Name in the legend.
+        ax : matplotlib axes, optional
+        **options : arguments of `plot`
+        """
+        _KIND.check(kind)
+        STRATEGY.check(strategy)
+        judged = check_judged_samples(y, proba, classes, sample_weight)
+        predicted, observed, weight = _select(judged, kind, pos_label)
+        bins = make_bins(predicted, observed, weight, n_bins, strategy)
+        event = "the predicted class"
+        if kind == "classwise":
+            event = "a class" if pos_label is None else str(pos_label)
+        return cls(bins, name=name, event=event).plot(ax=ax, **options)
+
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        name: str | None = None,
+        ref_line: bool = True,
+        intervals: bool = True,
+        **line_options: Any,
+    ) -> Self:
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+        name : str, optional
+            Name in the legend, instead of that of the display.
+        ref_line : bool, default=True
+            Whether to draw the diagonal.
+        intervals : bool, default=True
+            Whether to draw the 95 % intervals of the frequencies, given the number of samples.
+        **line_options : arguments of matplotlib's ``plot`` for the curve
+        """
+        ax = canvas.axes_or_new(ax, 4.6, 4.4)
+        n_before = sum(line.get_gid() == _CURVE for line in ax.lines)
+        name = self.name if name is None else name
+        self.diagonal_ = draw_diagonal(ax) if ref_line else None
+        style: dict[str, Any] = {
+            "color": canvas.CURVES[n_before % len(canvas.CURVES)],
+            "marker": canvas.MARKERS[n_before % len(canvas.MARKERS)],
+            "markersize": 5,
+            "linewidth": 1.6,
+            "label": f"mean gap {self.mean_gap:.3f}"
+            if name is None
+            else f"{name} (mean gap {self.mean_gap:.3f})",
+        }
+        (self.line_,) = ax.plot(self.bins.predicted, self.bins.observed, **style | line_options)
+        self.line_.set_gid(_CURVE)
+        self.intervals_ = None
+        if intervals:
+            self.intervals_ = ax.vlines(
+                self.bins.predicted, self.bins.lower, self.bins.upper,
+                color=self.line_.get_color(), alpha=0.45, linewidth=1.2, zorder=1.5,
+            )  # fmt: skip
+        ax.set_xlabel(f"probability of {self.event}", **canvas.PLAIN_TEXT)
+        ax.set_ylabel(
+            "fraction that is right"
+            if self.event == "the predicted class"
+            else "observed frequency"
+        )
+        canvas.style_axes(ax)
+        legend = ax.legend(fontsize=canvas.SMALL, loc="best")
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _select(
+    judged: JudgedSamples, kind: str, pos_label: Any
+) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.float64]]:
+    """Return probabilities of events, whether they happened, and weights."""
+    if kind == "confidence":
+        if pos_label is not None:
+            raise ArgumentError(
+                Argument("pos_label", pos_label), " needs ", Argument("kind", "classwise"), "."
+            )
+        return *judged.confidence(), judged.weight
+    if pos_label is None:
+        n_classes = judged.proba.shape[1]
+        return judged.proba.ravel(), judged.indicators.ravel(), np.repeat(judged.weight, n_classes)
+    if pos_label not in judged.classes:
+        raise ArgumentError(
+            Argument("pos_label", pos_label),
+            f" is not one of the classes ({', '.join(map(repr, judged.classes))}).",
+        )
+    column = judged.classes.index(pos_label)
+    return judged.proba[:, column], judged.indicators[:, column], judged.weight
+
+
+def draw_diagonal(ax: Any) -> Any:
+    """Draw the line where probabilities equal frequencies, once per axes; return the line."""
+    for line in ax.lines:
+        if line.get_label() == _DIAGONAL:
+            return line
+    (line,) = ax.plot(
+        [0, 1], [0, 1], color=canvas.FAINT, linewidth=1, linestyle="--", label=_DIAGONAL, zorder=1
+    )
+    return line
+
+
+# -- Plots of partitions: coding matrices, explanations and reliability of the binaries --
+
+
 _TITLES = {
     "log-odds": "log P(winner) − log P(runner-up)",
     "probability": "P(winner) − P(runner-up)",
@@ -34,85 +256,6 @@ _MOST = Parameter(
     "a whole number of 1 or more",
     lambda value: is_count(value) and not is_boolean(value) and value > 0,
 )
-
-
-def code(scheme: Scheme | CodingMatrix | Any, *, ax: Any = None) -> Any:
-    """Draw a coding matrix, one row per partition: blue for −1, orange for +1, empty for 0.
-
-    Parameters
-    ----------
-    scheme : Scheme, CodingMatrix or array, or a fitted classifier, or a pipeline or search of one
-        A scheme that is not flat is flattened.
-    ax : matplotlib axes, optional
-
-    Returns
-    -------
-    axes
-
-    Examples
-    --------
-    >>> import polytomy as pt
-    >>> axes = pt.plots.code(pt.parse("m {a n {b c}}"))
-    >>> axes.images[0].get_array().tolist()
-    [[-1, 1, 1], [0, -1, 1]]
-    """
-    canvas.import_pyplot()  # raises a helpful error if it is missing
-    if hasattr(scheme, "fit"):
-        scheme = scheme_of(scheme)
-    if isinstance(scheme, Scheme):
-        flat = scheme if scheme.is_flat else scheme.flatten()
-        matrix, classes = flat.code.matrix, [str(label) for label in flat.classes]
-        names = [name for partition in flat.partitions for name in partition.row_names]
-    else:
-        matrix = (scheme if isinstance(scheme, CodingMatrix) else CodingMatrix(scheme)).matrix
-        classes = [str(k) for k in range(matrix.shape[1])]
-        names = [str(i) for i in range(len(matrix))]
-    n_rows, n_columns = matrix.shape
-    if not n_rows:
-        raise ArgumentError("A scheme with a single class has no partitions to draw.")
-    size = [0.9 + _CODE_CELL * max(3, min(n, 40)) for n in matrix.shape]
-    ax = canvas.axes_or_new(
-        ax, size[1] + canvas.estimate_length(names), size[0] + canvas.estimate_length(classes)
-    )
-    draw_cells(ax, matrix)
-    ax.set_xlabel("class")
-    ax.set_ylabel("partition")
-    width, height = canvas.size_in_inches(ax)
-    canvas.label_classes(ax.xaxis, classes, width)
-    canvas.label_classes(ax.yaxis, names, height)
-    for n, draw in ((n_rows, ax.axhline), (n_columns, ax.axvline)):
-        for edge in np.arange(n - 1 if n <= _MOST_EDGES else 0) + 0.5:
-            draw(edge, color="white", linewidth=1)
-    canvas.style_axes(ax, is_matrix=True)
-    _explain_colours(ax, matrix)
-    return ax
-
-
-def draw_cells(
-    ax: Any, matrix: NDArray[np.int8], extent: tuple[float, float, float, float] | None = None
-) -> Any:
-    """Draw a matrix of −1, 0 and +1; return the image."""
-    from matplotlib.colors import ListedColormap
-
-    colours = ListedColormap([canvas.NEGATIVE, canvas.PAPER, canvas.POSITIVE])
-    # If cells are smaller than pixels, their colours are averaged, not their numbers.
-    return ax.imshow(
-        matrix, cmap=colours, vmin=-1, vmax=1, aspect="auto",
-        interpolation="antialiased", interpolation_stage="rgba", extent=extent,
-    )  # fmt: skip
-
-
-def _explain_colours(ax: Any, matrix: NDArray[np.int8]) -> None:
-    """Draw a legend above the matrix."""
-    from matplotlib.patches import Patch
-
-    patches = [Patch(color=canvas.NEGATIVE, label="−1"), Patch(color=canvas.POSITIVE, label="+1")]
-    if (matrix == 0).any():
-        patches.append(Patch(facecolor=canvas.PAPER, edgecolor="#cccccc", label="not used"))
-    ax.legend(
-        handles=patches, fontsize=canvas.SMALL, frameon=False, ncols=3, loc="lower right",
-        bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, handlelength=1.0, columnspacing=1.2,
-    )  # fmt: skip
 
 
 def explanation(explained: Any, *, most: int = 12, ax: Any = None) -> Any:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from polytomy.report.score_figures import draw_ranks
+from polytomy.report.figures import draw_ranks
 from polytomy.trials import rank_methods
 from report.cases import NAMES
 from report.pages import titles_of

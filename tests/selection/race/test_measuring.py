@@ -12,8 +12,12 @@ from sklearn.svm import SVC, LinearSVC
 from polytomy import PolytomyClassifier, designs
 from polytomy.learners.workload import FitArguments, TrainingOptions
 from polytomy.selection.candidates import candidates_from, expand_candidates
-from polytomy.selection.measuring import FoldMeasurer, RaceSetup, is_trained_without_calibration
-from polytomy.selection.race import comparison_folds
+from polytomy.selection.race import (
+    FoldMeasurer,
+    RaceSetup,
+    comparison_folds,
+    is_trained_without_calibration,
+)
 
 SCHEME = designs.one_vs_one(["ash", "birch", "cedar"])
 GRID = {"C": [10.0, 0.1, 1.0], "gamma": [0.01, 0.1]}

@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 
 from polytomy import PolytomyClassifier
 from polytomy.errors import ArgumentError
-from polytomy.model.parameters import take_groups
+from polytomy.model.estimator import take_groups
 
 TREE = "first {0 second {1 2}}"
 

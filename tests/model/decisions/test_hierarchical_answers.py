@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from polytomy import PolytomyClassifier, designs, parse
 from polytomy.errors import ArgumentError, SchemeError
-from polytomy.model.trees import descend_nodes, sum_below_nodes
+from polytomy.model.decisions import descend_nodes, sum_below_nodes
 
 LAND = parse("land {field {corn cereal {wheat rye}} forest {pine oak} lake}")
 # The columns are in the order of the labels: corn, lake, oak, pine, rye, wheat.

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from polytomy.calibration.vector_scaling import VectorScaling, fit_vector_scaling
+from polytomy.calibration.calibrators import VectorScaling, fit_vector_scaling
 
 
 def draw_problem(seed, n_sides, n_samples=120):

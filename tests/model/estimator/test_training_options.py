@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from polytomy import PolytomyClassifier
 from polytomy.calibration.folds import RoutedSplitter
 from polytomy.errors import ArgumentError
-from polytomy.model.parameters import make_training_options
+from polytomy.model.estimator import make_training_options
 
 CLASSES, INDICES = np.array(["a", "b"]), np.array([0, 1, 1, 1, 0, 1])
 WEIGHT = np.arange(1.0, 7.0)

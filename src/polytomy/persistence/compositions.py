@@ -21,9 +21,9 @@ from polytomy.model.composition import Composition
 from polytomy.model.scheme_argument import members_of
 from polytomy.persistence.fitted import arrange_in_order
 from polytomy.scheme import Scheme, SchemeEnsemble
+from polytomy.scheme.codes import find_short_form
 from polytomy.scheme.nodes import compact_classes
 from polytomy.scheme.reading import parse_bounded
-from polytomy.scheme.short_forms import find_short_form
 from polytomy.states import State, register_kind
 
 #: The only design that a saved scheme may have, and from how many classes it does.

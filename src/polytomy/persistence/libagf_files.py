@@ -34,8 +34,8 @@ from polytomy.learners.trained import Output, TrainedBinary
 from polytomy.persistence.archive import open_model_file, read_text_content, size_of
 from polytomy.persistence.fitted import compose_classifier
 from polytomy.scheme import CodingMatrix, Scheme
+from polytomy.scheme.codes import SHORT_FORMS
 from polytomy.scheme.nodes import DEFAULT_BASE, number_binaries, own_base
-from polytomy.scheme.short_forms import SHORT_FORMS
 
 BORDERS_SUFFIX, GRADIENTS_SUFFIX = ".brd", ".bgd"
 _CALIBRATION_SUFFIX = ".clb"

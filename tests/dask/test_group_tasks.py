@@ -14,7 +14,7 @@ from polytomy.dask.group_tasks import (
     share_vectors,
     train_group,
 )
-from polytomy.dask.row_blocks import RowBlock
+from polytomy.dask.grouping import RowBlock
 from polytomy.inputs.rows import group_rows
 from polytomy.learners.workload import TrainingOptions
 from polytomy.model.fitting import fit_binaries, plan_training

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
 from polytomy.calibration.folds import Folds
@@ -115,9 +114,8 @@ def fit_binaries(
 
     Support vector machines are trained together, in threads, if their kernel matrix fits in the
     memory budget. So are logistic regressions and linear support vector classifiers. All others are
-    distributed over joblib's jobs. With joblib's "dask" backend, all of them are trained on the
-    cluster. The result depends neither on the backend nor on the number of jobs: each dichotomy
-    has its own seed.
+    distributed over joblib's jobs. The result depends neither on the backend nor on the number of
+    jobs: each dichotomy has its own seed.
 
     Parameters
     ----------
@@ -145,11 +143,8 @@ def fit_binaries(
         each._replace(estimator=estimator)
         for each, estimator in zip(dichotomies, estimators, strict=True)
     ]
-    train = train_dichotomies
-    if type(get_active_backend()[0]).__name__ == "DaskDistributedBackend":
-        from polytomy.dask.joblib_backend import train_on_cluster as train
     rows_of_class = group_rows(class_indices, n_classes)
-    trained = train(dichotomies, rows_of_class, X, options, folds, seeds, listener)
+    trained = train_dichotomies(dichotomies, rows_of_class, X, options, folds, seeds, listener)
     binaries = [each.binary for each in trained]
     warn_of_shortcomings(binaries)
     out_of_fold = None

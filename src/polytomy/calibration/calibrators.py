@@ -22,41 +22,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.calibration.vector_scaling import VectorScaling, fit_vector_scaling
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.arguments import did_you_mean
+from polytomy.inputs.arguments import Parameter
 from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.seeds import seed_all
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 from polytomy.routines.reference.calibration import platt_targets
 from polytomy.states import State, register_kind, stored_as
-
-
-def fit_log_odds(
-    columns: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the coefficients of linear log-odds that minimise the log-loss.
-
-    Uses Newton's method with backtracking, as Lin, Lin and Weng (2007) propose for Platt's sigmoid.
-    The targets lie strictly between zero and one, so the minimum is finite. It is unique if the
-    columns are independent.
-
-    Parameters
-    ----------
-    columns : array of shape (n_samples, n_coefficients), scaled to about one
-    targets : array of shape (n_samples,), in (0, 1)
-    weight : array of shape (n_samples,), positive
-
-    Returns
-    -------
-    array of shape (n_coefficients,)
-
-    Examples
-    --------
-    >>> fit_log_odds(np.ones((4, 1)), np.full(4, 0.75), np.ones(4)).round(6)  # log 3
-    array([1.098612])
-    """
-    fitted: NDArray[np.float64] = routine("fit_log_odds", "calibration")(columns, targets, weight)
-    return fitted
 
 
 class HeldOut(NamedTuple):
@@ -266,6 +238,7 @@ class TemperatureCalibrator(LogisticMap):
         if scale == 0.0:
             self.slope_ = 0.0
             return self
+        fit_log_odds = routine("fit_log_odds", "calibration")
         slope = fit_log_odds(values[:, np.newaxis] / scale, targets, weight)[0]
         self.slope_ = max(0.0, float(slope / scale))
         return self
@@ -515,6 +488,19 @@ def fit_sides(
     return scaling
 
 
+def _is_calibrator(value: Any) -> bool:
+    can_predict = hasattr(value, "predict") or hasattr(value, "predict_proba")
+    return not isinstance(value, type) and hasattr(value, "fit") and can_predict
+
+
+_CALIBRATION = Parameter(
+    "calibration",
+    "an object (not a class) with fit(decision_values, target) and predict or predict_proba",
+    _is_calibrator,
+    allows_none=True,
+)
+
+
 def make_calibrator(calibration: Calibration, seed: int | None = None) -> Calibrator:
     """Return a new, unfitted calibrator for a value of ``calibration``.
 
@@ -530,28 +516,14 @@ def make_calibrator(calibration: Calibration, seed: int | None = None) -> Calibr
     >>> make_calibrator("isotonic")
     IsotonicCalibrator()
     """
+    _CALIBRATION._replace(choices=("auto", *CALIBRATORS)).check(calibration)
     if calibration is None:
         return UncalibratedMap()
-    if isinstance(calibration, str):
-        kind = find_calibrator(calibration)
-        if kind is None:
-            known = ["auto", *CALIBRATORS]
-            names = ", ".join(f'"{name}"' for name in known)
-            raise ArgumentError(
-                Argument("calibration", calibration),
-                f" is not known.{did_you_mean(calibration, known)} Use {names}, None, or an "
-                "object with fit and predict.",
-            )
+    kind = find_calibrator(calibration)
+    if kind is not None:
         return kind()
     if isinstance(calibration, (UncalibratedMap, *CALIBRATORS.values())):
         return cast(Calibrator, copy.deepcopy(calibration))
-    can_predict = hasattr(calibration, "predict") or hasattr(calibration, "predict_proba")
-    if isinstance(calibration, type) or not (hasattr(calibration, "fit") and can_predict):
-        raise ArgumentError(
-            Argument("calibration", calibration),
-            " must be a name, None, or an object (not a class) with fit(decision_values, target) "
-            "and predict(decision_values) or predict_proba.",
-        )
     provided = ProvidedCalibrator(calibration)
     if hasattr(provided.calibrator, "get_params"):
         seed_all(provided.calibrator, seed)

@@ -36,9 +36,9 @@ from polytomy.regression.regressor import (
     check_regressor,
 )
 from polytomy.scheme import Scheme, SchemeEnsemble
+from polytomy.scheme.codes import find_short_form
 from polytomy.scheme.nodes import compact_classes
 from polytomy.scheme.reading import parse_bounded
-from polytomy.scheme.short_forms import find_short_form
 from polytomy.states import State, is_plain, register_kind
 
 

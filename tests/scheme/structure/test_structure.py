@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from polytomy.scheme import CodingMatrix, structure
 from polytomy.scheme.code_checks import find_problems
-from polytomy.scheme.standard_codes import adjacent, exhaustive, one_vs_one, one_vs_rest, orthogonal
+from polytomy.scheme.codes import adjacent, exhaustive, one_vs_one, one_vs_rest, orthogonal
 from strategies import coding_matrices
 
 STRUCTURES = (

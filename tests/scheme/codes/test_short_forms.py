@@ -3,7 +3,7 @@ import pytest
 
 from polytomy import designs
 from polytomy.scheme import CodingMatrix
-from polytomy.scheme.short_forms import SHORT_FORMS, find_short_form
+from polytomy.scheme.codes import SHORT_FORMS, find_short_form
 
 
 @pytest.mark.parametrize("name", SHORT_FORMS)

@@ -60,7 +60,7 @@ def test_sparse_data_has_the_same_distances(kind, offset):
 def test_blocks_do_not_change_the_answer(monkeypatch):
     X, y = joined(clouds(5))
     before = hausdorff(X, y, metric="cityblock"), hausdorff(csr_array(X), y)
-    monkeypatch.setattr("polytomy.distances.sample_distances._BLOCK_BYTES", 64)
+    monkeypatch.setattr("polytomy.distances.computing._BLOCK_BYTES", 64)
     after = hausdorff(X, y, metric="cityblock"), hausdorff(csr_array(X), y)
     for a, b in zip(before, after, strict=True):
         np.testing.assert_allclose(a.matrix, b.matrix, rtol=1e-13)

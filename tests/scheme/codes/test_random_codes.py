@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from polytomy.errors import ArgumentError
 from polytomy.scheme import CodingMatrix
-from polytomy.scheme.random_codes import random_strict, random_ternary
-from polytomy.scheme.standard_codes import exhaustive
+from polytomy.scheme.codes import exhaustive, random_strict, random_ternary
 
 DESIGNS = [random_strict, random_ternary]
 VALUES = {random_strict: (-1, 1), random_ternary: (-1, 0, 1)}

@@ -14,12 +14,12 @@ from hypothesis.extra import numpy as hnp
 from polytomy.scheme import CodingMatrix
 from polytomy.solvers import coupling
 from polytomy.solvers.coupling import (
+    solve_divergence,
     solve_hastie_tibshirani,
     solve_like_libsvm,
     solve_price,
     solve_wu_lin_weng_1,
 )
-from polytomy.solvers.divergence import solve_divergence
 from polytomy.solvers.least_squares import solve_least_squares
 from solver_strategies import (
     FloatArray,

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from polytomy.scheme.rank import count_components, find_undetermined, matrix_rank
-from polytomy.scheme.standard_codes import orthogonal
+from polytomy.scheme.codes import orthogonal
+from polytomy.scheme.structure import count_components, find_undetermined, matrix_rank
 from strategies import coding_matrices
 
 any_signs = arrays(

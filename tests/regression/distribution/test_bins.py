@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polytomy.regression.bins import choose_n_bins, make_bins
-from polytomy.regression.distribution import BinnedDistribution
+from polytomy.regression.distribution import BinnedDistribution, choose_n_bins, make_bins
 
 
 @st.composite

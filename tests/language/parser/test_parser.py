@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from polytomy.errors import ControlError
 from polytomy.language import MAX_CHARACTERS, Source, parse_text, print_branch
-from polytomy.language.syntax_tree import Coded, Designed, Leaf, OneModel
+from polytomy.language.parser import Coded, Designed, Leaf, OneModel
 from strategies import near_texts
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 
 from polytomy.language import Source, parse_text, print_branch
-from polytomy.language.syntax_tree import Word, print_word
+from polytomy.language.parser import Word, print_word
 from strategies import schemes
 
 

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from polytomy import PolytomyClassifier
 from polytomy.designs import cluster_tree, design
-from polytomy.designs.cluster_trees import _assign_evenly
+from polytomy.designs.data_trees import _assign_evenly
 from polytomy.errors import ArgumentError
 from polytomy.scheme import ClassRef
 

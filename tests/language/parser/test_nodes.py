@@ -1,7 +1,7 @@
 import pytest
 
 from polytomy.errors import ControlError
-from polytomy.language.syntax_tree import Word
+from polytomy.language.parser import Word
 from polytomy.scheme import parse
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polytomy.errors import ArgumentError
-from polytomy.scheme.random_codes import count_n_ary, n_ary
+from polytomy.scheme.codes import count_n_ary, n_ary
 
 
 def count_by_listing(n_classes, n_sides):

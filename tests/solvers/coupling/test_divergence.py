@@ -14,8 +14,8 @@ from scipy.optimize import minimize
 
 from polytomy.errors import ArgumentError
 from polytomy.scheme import CodingMatrix
-from polytomy.scheme.standard_codes import one_vs_one
-from polytomy.solvers.divergence import solve_divergence
+from polytomy.scheme.codes import one_vs_one
+from polytomy.solvers.coupling import solve_divergence
 from polytomy.solvers.least_squares import solve_least_squares
 from solver_strategies import (
     FloatArray,

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polytomy.errors import ArgumentError
-from polytomy.scheme.standard_codes import (
+from polytomy.scheme.codes import (
     hadamard,
     hadamard_order,
     one_vs_one,

@@ -5,7 +5,7 @@ import pytest
 
 from polytomy.errors import ArgumentError
 from polytomy.scheme import CodingMatrix
-from polytomy.scheme.standard_codes import (
+from polytomy.scheme.codes import (
     adjacent,
     chain,
     direct,

@@ -96,7 +96,7 @@ def test_a_search_over_500_classes_in_a_chain_is_not_too_deep(monkeypatch):
             depth += 1
         return -depth
 
-    monkeypatch.setattr("polytomy.designs.searched_trees._tree_loss", less_is_deeper)
+    monkeypatch.setattr("polytomy.designs.data_trees._tree_loss", less_is_deeper)
     X = np.cumsum(1.0 + np.arange(500))[:, np.newaxis]
     tree = evolved_tree(X, range(500), population=6, generations=4, random_state=0)
     assert sorted(tree.classes) == list(range(500))

@@ -35,7 +35,13 @@ from polytomy.model.arrangement import (
     is_walk_cheaper,
     resolve_solver,
 )
-from polytomy.model.decisions import ClassFrequencies, Costs, PriorShift
+from polytomy.model.decisions import (
+    ClassFrequencies,
+    Costs,
+    PriorShift,
+    check_top_k,
+    take_top_classes,
+)
 from polytomy.model.out_of_fold import (
     FinalCalibration,
     OutOfFold,
@@ -45,7 +51,6 @@ from polytomy.model.out_of_fold import (
     remember_samples,
 )
 from polytomy.model.scheme_argument import members_of
-from polytomy.model.trees import check_top_k, take_top_classes
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.solvers.solving import find_method
 

@@ -36,9 +36,9 @@ from polytomy.learners.workload import FitArguments, TrainingOptions
 from polytomy.model.arrangement import Solver, resolve_solver
 from polytomy.model.composition import Composition
 from polytomy.model.decisions import ClassFrequencies
+from polytomy.model.estimator import CLASSIFIER_CHECKS, make_training_options
 from polytomy.model.fitting import TrainedBinaries, TrainingPlan, update_binaries
 from polytomy.model.out_of_fold import OutOfFold, has_learnt, takes_weights
-from polytomy.model.parameters import CLASSIFIER_CHECKS, make_training_options
 from polytomy.model.scheme_argument import scheme_from
 
 Floats = NDArray[np.float64]

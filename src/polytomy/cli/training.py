@@ -32,8 +32,10 @@ from polytomy.cli.options import (
     final_calibration,
     flag,
     given,
+    name_given,
     option,
     parse_none,
+    refuse_options,
 )
 from polytomy.errors import ArgumentError, DataError, PolytomyWarning
 
@@ -393,12 +395,10 @@ class ModelOptions:
     def check(self) -> None:
         """Raise ArgumentError if there are options for both numbers and classes."""
         if self.regress:
-            own = {"--class-weight": self.class_weight, "--class-order": self.class_order}
-            for name, value in own.items():
-                if value is not None:
-                    raise ArgumentError(
-                        f"{name} is only for classifiers; leave it out with --regress"
-                    )
+            for_classes = {"--class-weight", "--class-order"} & set(name_given(self))
+            refuse_options(
+                sorted(for_classes), "is only for classifiers; leave it out with --regress"
+            )
         elif self.n_bins is not None:
             raise ArgumentError("--bins is only for regressors; use it with --regress")
 

@@ -16,7 +16,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache, wraps
-from importlib.resources import files
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Annotated, Any, get_type_hints
@@ -131,7 +130,7 @@ def _find_definition(node: Any, name: str) -> Any:
 
 @cache
 def _parse_module(module: str) -> Any:
-    file = files("polytomy").joinpath(f"{module.replace('.', '/')}.py")
+    file = Path(__file__).parents[1] / f"{module.replace('.', '/')}.py"
     return ast.parse(file.read_text(encoding="utf-8"))
 
 
@@ -397,7 +396,9 @@ JOBS = option(
     help="Number of parallel jobs; -1 for all cores.",
     panel=RUNNING,
 )
-SEED = option("--seed", default=0, min=0, metavar="N", help="Random seed.", panel=RUNNING)
+SEED = option(
+    "--seed", default=0, min=0, max=2**32 - 1, metavar="N", help="Random seed.", panel=RUNNING
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -284,7 +284,7 @@ class _Batch:
         setup, training = self._setup, self._setup.training
         svc = self._points[0].estimator
         plan = plan_training(schemes, training.classes, svc, setup.models)
-        if any(each.estimator is not svc or each.whole for each in plan.dichotomies):
+        if any(each.estimator is not svc or not each.is_binary for each in plan.dichotomies):
             return None
         rows_of_class = group_rows(training.class_indices[rows], len(training.classes))
         problems = [

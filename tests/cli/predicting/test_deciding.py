@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polytomy as pt
-from polytomy.cli.deciding import parse_prior, parse_reject_label, read_costs, sets_to_text
+from polytomy.cli.predicting import parse_prior, parse_reject_label, read_costs, sets_to_text
 from polytomy.datasets import read_data
 from polytomy.errors import ArgumentError
 

@@ -17,9 +17,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
-from polytomy.calibration.calibrators import CALIBRATORS, find_calibrator, fit_sides
+from polytomy.calibration.calibrators import CALIBRATORS, VectorScaling, find_calibrator, fit_sides
 from polytomy.calibration.folds import Folds
-from polytomy.calibration.vector_scaling import VectorScaling
 from polytomy.errors import Argument, ArgumentError, SchemeError
 from polytomy.inputs.rows import (
     count_rows,

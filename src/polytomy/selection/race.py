@@ -241,8 +241,6 @@ class _Batch:
         trained = fit_binaries(
             dichotomies,
             setup.samples(rows, rows),
-            training.class_indices[rows],
-            len(training.classes),
             options,
             listener,
             seeds=[seed for n in numbers for seed in seeds[:n]],

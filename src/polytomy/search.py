@@ -30,14 +30,15 @@ from polytomy.inputs.arguments import (
 from polytomy.inputs.training_data import check_training_data
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.model.arrangement import gives_probabilities, names_in
-from polytomy.model.estimator import progress_bar, undone_if_interrupted
-from polytomy.model.parameters import (
+from polytomy.model.estimator import (
     CLASS_ORDER,
     CLASSIFIER_CHECKS,
     PARALLEL_CHECKS,
     make_router,
     make_training_options,
+    progress_bar,
     take_groups,
+    undone_if_interrupted,
 )
 from polytomy.model.scheme_argument import members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble

@@ -187,7 +187,7 @@ def predict(
 
 def _check_answer(answer: AnswerOptions, loaded: LoadedModel) -> None:
     """Raise ArgumentError if a classifier cannot give the answers that the options ask for."""
-    from polytomy.model.trees import check_top_k
+    from polytomy.model.decisions import check_top_k
 
     needs = {
         "--proba": answer.proba,

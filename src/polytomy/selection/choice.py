@@ -249,9 +249,7 @@ def choose_scheme(
     final = "auto" if training.final_calibration is None else training.final_calibration
     options = replace(training, final_calibration=final, wants_probabilities=True)
     with nullcontext(None) if progress is None else progress(len(plan.dichotomies)) as listener:
-        trained = fit_binaries(
-            plan.dichotomies, X, training.class_indices, n_classes, options, listener
-        )
+        trained = fit_binaries(plan.dichotomies, X, options, listener)
     compared = solver if gives_probabilities(solver) else AUTO
     losses, costs = [], []
     for number in range(len(entries)):

@@ -555,8 +555,6 @@ class _Batch:
         trained = fit_binaries(
             dichotomies,
             setup.samples(self.rows, self.rows),
-            training.class_indices[self.rows],
-            len(training.classes),
             options,
             listener,
             seeds=[seed for n in numbers for seed in seeds[:n]],

@@ -500,12 +500,12 @@ def train_binaries(
             cv=FOLDS,
             random_state=split.seed,
             n_jobs=n_jobs,
+            classes=classes,
+            class_indices=split.class_indices_train,
         )
         started = perf_counter()
         plan = plan_training([configuration.scheme], classes, estimator)
-        trained = fit_binaries(
-            plan.dichotomies, split.X_train, split.class_indices_train, len(classes), options
-        )
+        trained = fit_binaries(plan.dichotomies, split.X_train, options)
         seconds = configuration.seconds + perf_counter() - started
         found[key] = Training(plan, trained, seconds)
         if on_trained is not None:

@@ -129,10 +129,10 @@ def fit_binaries(
         seeds = partition_seeds(options.random_state, len(dichotomies))
     rule = find_fold_rule(dichotomies, len(options.classes), options)
     folds = None if rule is None else plan_folds(rule, X, len(dichotomies), options)
-    shared = SharedPreprocessing(dichotomies, X, options)
+    shared = SharedPreprocessing(dichotomies, X)
     if options.shares_preprocessing:
         shared = share_preprocessing(dichotomies, X, options)
-    X, options = shared.X, shared.options
+    X = shared.X
     estimators = fix_gamma([each.estimator for each in shared.dichotomies], X)
     dichotomies = [
         each._replace(estimator=estimator)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polytomy.datasets.fields import is_text, why_not_a_number
+from polytomy.datasets.columns import is_text, why_not_a_number
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(["", " ", "\t"]))

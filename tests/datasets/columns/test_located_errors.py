@@ -2,7 +2,7 @@
 
 import pytest
 
-from polytomy.datasets.fields import error_at
+from polytomy.datasets.columns import error_at
 from polytomy.errors import Argument
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polytomy.files.writing import escape_formula, to_csv
+from polytomy.files import escape_formula, to_csv
 
 SIGNS = "=+-@\t\r\n＝＋－＠"
 TEXTS = st.text(st.sampled_from([*SIGNS, "'", '"', ",", "a", "1", " "]), max_size=6)

@@ -6,11 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polytomy.datasets import Data, open_blocks, read_data, write_data
-from polytomy.datasets.fields import (
-    LabelIndex,
-    number_labels,
-    show_label,
-)
+from polytomy.datasets.columns import LabelIndex, number_labels, show_label
 from polytomy.errors import DataError
 
 PLANTS = "height,width,kind\n1.5,2,oak\n0.5,3,corn\n7,-1e2,oak\n"

@@ -49,7 +49,7 @@ from polytomy.persistence.archive import (
 )
 from polytomy.persistence.info import describe_model
 from polytomy.persistence.models import allows_probabilities, check_fitted
-from polytomy.persistence.packing import Packer, Unpacker
+from polytomy.persistence.packing import Packer, Unpacker, pack_labels
 from polytomy.persistence.skops_objects import dump_skops_objects, load_skops_objects
 from polytomy.regression import PolytomyRegressor
 from polytomy.states import is_plain
@@ -137,7 +137,7 @@ def save(
     description = {
         "versions": _installed_versions(),
         "metadata": packer.pack(dict(metadata or {})),
-        "info": info,
+        "info": {**info, "classes": pack_labels(info["classes"])},
         "model": packer.pack(model),
     }
     members = {f"{name}.npy": array_bytes(array) for name, array in packer.arrays().items()}

@@ -1,6 +1,5 @@
 """libAGF's normalisation files."""
 
-
 import numpy as np
 import pytest
 

@@ -214,6 +214,10 @@ def read_saved_info(path: str | os.PathLike[str], kind: str) -> ModelInfo:
         info = State({**{n: packed.value(n) for n in packed}, "classes": classes}, "info")
         versions = description.inner("versions")
         metadata = unpacker.unpack(description.value("metadata"), "metadata")
+        found: dict[str, Any] = {
+            name: None if name in _OPTIONAL and name not in info else read(info, name)
+            for name, read in _READERS.items()
+        }
         return ModelInfo(
             kind=kind,
             format_version=description.integer("format_version", least=1),
@@ -221,10 +225,7 @@ def read_saved_info(path: str | os.PathLike[str], kind: str) -> ModelInfo:
             schemes=tuple(_find_schemes(description)),
             n_bytes=Path(path).stat().st_size,
             metadata=metadata if isinstance(metadata, dict) else {},
-            **{
-                name: None if name in _OPTIONAL and name not in info else read(info, name)
-                for name, read in _READERS.items()
-            },
+            **found,
         )
     except ModelFileError as error:
         raise archive.locate(error) from error

@@ -29,21 +29,28 @@ from polytomy.inputs.arguments import (
 from polytomy.inputs.training_data import check_training_data
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.model.arrangement import gives_probabilities, names_in
-from polytomy.model.estimator import progress_bar, undone_if_interrupted
-from polytomy.model.parameters import (
+from polytomy.model.estimator import (
     CLASS_ORDER,
     CLASSIFIER_CHECKS,
     PARALLEL_CHECKS,
     make_router,
     make_training_options,
+    progress_bar,
     take_groups,
+    undone_if_interrupted,
 )
 from polytomy.model.scheme_argument import members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import Candidate, candidates_from, expand_candidates
 from polytomy.selection.choice import DEFAULT_SCORING, choose_runner, tabulate_race
-from polytomy.selection.measuring import RaceSetup, is_trained_without_calibration
-from polytomy.selection.race import Race, comparison_folds, find_metric, run_race
+from polytomy.selection.race import (
+    Race,
+    RaceSetup,
+    comparison_folds,
+    find_metric,
+    is_trained_without_calibration,
+    run_race,
+)
 
 _CHECKS: dict[str, Any] = {
     "cv": check_folds,

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.svm import SVC, NuSVC
 
-from polytomy.calibration.calibrators import CALIBRATORS, find_calibrator, fit_sides
+from polytomy.calibration.calibrators import CALIBRATORS, VectorScaling, find_calibrator, fit_sides
 from polytomy.calibration.folds import Folds
-from polytomy.calibration.vector_scaling import VectorScaling
 from polytomy.errors import Argument, ArgumentError, SchemeError
 from polytomy.inputs.rows import count_rows, take_columns, take_rows
 from polytomy.learners.any_estimator import FoldError, run_jobs, score_by_fold

@@ -189,14 +189,9 @@ def _of_sides(
 
 
 def check_models(schemes: Sequence[Scheme], models: Mapping[str, Any] | None) -> None:
-    """Raise an ArgumentError unless `models` is a dict of names that occur in the schemes."""
+    """Raise an ArgumentError unless all names in `models` occur in the schemes."""
     if models is None:
         return
-    if not isinstance(models, Mapping):
-        raise ArgumentError(
-            Argument("models"),
-            f" must be a dict of names and estimators; got {type(models).__name__}.",
-        )
     nothing = [name for name, model in models.items() if model is None]
     if nothing:
         raise ArgumentError(

@@ -102,7 +102,7 @@ def test_each_side_of_a_partition_has_a_binary():
 
 FOUR = np.full(4, 0.25)
 TWO = collect_conformity(np.eye(2), np.arange(2), np.ones(2))
-DECODER = DecoderMap(BiasMap(1.0, 0.1, np.zeros(3)), np.zeros((3, 3)))
+DECODER = DecoderMap(1.0, 0.1, np.zeros(3), np.zeros((3, 3)))
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ DECODER = DecoderMap(BiasMap(1.0, 0.1, np.zeros(3)), np.zeros((3, 3)))
         (
             "final",
             lambda final: replace(final, map=DECODER),
-            "the decoder has weights of shape",
+            "mismatch in its core dimension",
         ),
         (
             "final",

@@ -26,13 +26,20 @@ from polytomy.dask.grouping import (
 from polytomy.inputs.arguments import BALANCED_PER_PARTITION
 from polytomy.inputs.numbers import class_weights
 from polytomy.inputs.rows import group_rows
+<<<<<<< HEAD
 from polytomy.learners.problems import Dichotomy
 from polytomy.learners.svm.machines import KernelMachine, merge_vectors
+=======
+from polytomy.inputs.sparse import is_sparse
+from polytomy.learners.problems import Dichotomy, group_sides
+from polytomy.learners.svm.machines import KernelMachine, VectorPool, pool_by_bytes
+>>>>>>> 6ecfbe1559d01bca3ef8747d4b59da1b54588417
 from polytomy.learners.svm.suitability import (
     UnsuitableError,
     check_suitable,
 )
 from polytomy.learners.workload import FitArguments, Trained, TrainingListener, TrainingOptions
+<<<<<<< HEAD
 from polytomy.model.decisions import ClassFrequencies
 from polytomy.model.fitting import group_sides, train_dichotomies
 from polytomy.model.out_of_fold import (
@@ -43,6 +50,9 @@ from polytomy.model.out_of_fold import (
     takes_weights,
     warn_of_no_rows,
 )
+=======
+from polytomy.model.fitting import train_dichotomies
+>>>>>>> 6ecfbe1559d01bca3ef8747d4b59da1b54588417
 
 # Small problems are grouped until they have this many samples, so that training them takes
 # longer than starting a task. Small support vector machines are trained particularly fast.
@@ -358,7 +368,7 @@ def divide_into_groups(
         estimator = members[0].estimator
         if id(estimator) not in machines:
             machines[id(estimator)] = _is_machine(estimator)
-        is_machine = machines[id(estimator)] and members[0].whole is None
+        is_machine = machines[id(estimator)] and members[0].is_binary
         kind, limit = ("machine", _ENOUGH_FOR_MACHINES) if is_machine else ("other", _ENOUGH)
         if is_machine and 2 * n_samples > n_rows and 8 * n_rows**2 <= _LARGEST_MATRIX:
             # Such machines have most rows in common, and share their kernel values.

@@ -26,22 +26,15 @@ from polytomy.dask.grouping import (
 from polytomy.inputs.arguments import BALANCED_PER_PARTITION
 from polytomy.inputs.numbers import class_weights
 from polytomy.inputs.rows import group_rows
-<<<<<<< HEAD
-from polytomy.learners.problems import Dichotomy
-from polytomy.learners.svm.machines import KernelMachine, merge_vectors
-=======
-from polytomy.inputs.sparse import is_sparse
 from polytomy.learners.problems import Dichotomy, group_sides
-from polytomy.learners.svm.machines import KernelMachine, VectorPool, pool_by_bytes
->>>>>>> 6ecfbe1559d01bca3ef8747d4b59da1b54588417
+from polytomy.learners.svm.machines import KernelMachine, merge_vectors
 from polytomy.learners.svm.suitability import (
     UnsuitableError,
     check_suitable,
 )
 from polytomy.learners.workload import FitArguments, Trained, TrainingListener, TrainingOptions
-<<<<<<< HEAD
 from polytomy.model.decisions import ClassFrequencies
-from polytomy.model.fitting import group_sides, train_dichotomies
+from polytomy.model.fitting import train_dichotomies
 from polytomy.model.out_of_fold import (
     MOST_SCORES,
     FoldRule,
@@ -50,9 +43,6 @@ from polytomy.model.out_of_fold import (
     takes_weights,
     warn_of_no_rows,
 )
-=======
-from polytomy.model.fitting import train_dichotomies
->>>>>>> 6ecfbe1559d01bca3ef8747d4b59da1b54588417
 
 # Small problems are grouped until they have this many samples, so that training them takes
 # longer than starting a task. Small support vector machines are trained particularly fast.

@@ -118,7 +118,7 @@ def test_a_scheme_in_a_file_is_saved_with_the_model(tmp_path):
         ("prediction_dtype", "float16", "prediction_dtype must be"),
         ("calibration", "magic", 'calibration must be "auto", "sigmoid"'),
         ("calibration", 3, 'calibration must be "auto"'),
-        ("final_calibration", "magic", "final_calibration="),
+        ("final_calibration", "magic", "final_calibration must be"),
         ("keep_out_of_fold", 1, "keep_out_of_fold must be"),
         ("cv", "x", "cv"),
         ("n_jobs", 2**20, "it.parameters is not with n_jobs from -32768 to 32768"),

@@ -58,7 +58,7 @@ SIDED = SidesModel(
     "m", 3, FITTED, (0, 2), (False, True), Output.MARGIN, VectorScaling(np.ones(3), np.zeros(3))
 )
 ISOTONIC = IsotonicCalibrator().fit(VALUES, TARGET)
-DECODER = DecoderMap(BIAS, np.ones((3, 2)))
+DECODER = DecoderMap(2.0, 0.1, np.array([0.0, 1.0]), np.ones((3, 2)))
 PROVIDED = ProvidedMap(FITTED, 0.1, 2)
 SCALING = VectorScaling(np.ones(2), np.zeros(2))
 BORDERS = BorderMachine(np.ones((2, 3)), np.zeros((2, 3)))

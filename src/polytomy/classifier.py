@@ -236,14 +236,7 @@ class PolytomyClassifier(
             if self.verbose:
                 n_to_train = sum(each.trained is None for each in plan.dichotomies)
                 listeners.append(stack.enter_context(progress_bar(n_to_train)))
-            trained = fit_binaries(
-                plan.dichotomies,
-                X,
-                class_indices,
-                len(self.classes_),
-                training,
-                ListenerGroup(listeners),
-            )
+            trained = fit_binaries(plan.dichotomies, X, training, ListenerGroup(listeners))
         self.composition_ = plan.compose(trained, self.solver, self.prediction_dtype)
         callbacks.end(X, y)
         return self

@@ -42,8 +42,14 @@ from polytomy.model.scheme_argument import members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import Candidate, candidates_from, expand_candidates
 from polytomy.selection.choice import DEFAULT_SCORING, choose_runner, tabulate_race
-from polytomy.selection.measuring import RaceSetup, is_trained_without_calibration
-from polytomy.selection.race import Race, comparison_folds, find_metric, run_race
+from polytomy.selection.race import (
+    Race,
+    RaceSetup,
+    comparison_folds,
+    find_metric,
+    is_trained_without_calibration,
+    run_race,
+)
 
 _CHECKS: dict[str, Any] = {
     "cv": check_folds,

@@ -1,8 +1,10 @@
 """Training one binary: its answers, its calibration, rare classes, folds, weights, data."""
 
+import os
 import pickle
 import warnings
 
+import joblib
 import numpy as np
 import pytest
 import scipy.sparse
@@ -24,6 +26,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier
 
+import polytomy as pt
+from cluster_cases import ProcessNB
 from polytomy.calibration.calibrators import (
     IsotonicCalibrator,
     SigmoidCalibrator,
@@ -503,3 +507,15 @@ def test_an_estimator_need_not_have_classes():
         binary = train(WithoutClasses(), X, problem, calibration=calibration, random_state=0)
         plain = train(HardAnswers(), X, problem, calibration=calibration, random_state=0)
         np.testing.assert_array_equal(binary.decisions(X), plain.decisions(X))
+
+
+def test_workers_of_a_cluster_can_be_the_jobs_of_joblib(cluster_client):
+    rng = np.random.default_rng(5)
+    y = rng.integers(4, size=200)
+    X = rng.normal(size=(200, 3)) + 2 * np.eye(4)[y][:, :3]
+    classifier = pt.PolytomyClassifier(ProcessNB(), random_state=0)
+    near = classifier.fit(X, y).predict_proba(X)
+    with cluster_client.as_current(), joblib.parallel_config("dask"):
+        far = classifier.fit(X, y)
+    assert os.getpid() not in {estimator.process_ for estimator in far.estimators_}
+    np.testing.assert_allclose(far.predict_proba(X), near, rtol=0, atol=1e-12)

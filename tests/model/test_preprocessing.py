@@ -377,10 +377,6 @@ def test_another_solver_or_scheme_keeps_the_transformers():
         (classifier.with_scheme("one-vs-one"), outside.with_scheme("one-vs-one")),
     ]:
         np.testing.assert_array_equal(one.decision_function(X), other.decision_function(scaled))
-    few = classifier.composition_.restricted_to([0, 2])
-    np.testing.assert_array_equal(
-        few.scores(X), outside.composition_.restricted_to([0, 2]).scores(scaled)
-    )
 
 
 def test_a_pickled_classifier_gives_the_same_answers():

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.calibration.vector_scaling import VectorScaling, fit_vector_scaling
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.arguments import did_you_mean
+from polytomy.inputs.arguments import Parameter
 from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.seeds import seed_all
 from polytomy.onnx_graph import Graph, Value
@@ -509,6 +509,19 @@ def fit_sides(
     return scaling
 
 
+def _is_calibrator(value: Any) -> bool:
+    can_predict = hasattr(value, "predict") or hasattr(value, "predict_proba")
+    return not isinstance(value, type) and hasattr(value, "fit") and can_predict
+
+
+_CALIBRATION = Parameter(
+    "calibration",
+    "an object (not a class) with fit(decision_values, target) and predict or predict_proba",
+    _is_calibrator,
+    allows_none=True,
+)
+
+
 def make_calibrator(calibration: Calibration, seed: int | None = None) -> Calibrator:
     """Return a new, unfitted calibrator for a value of ``calibration``.
 
@@ -524,28 +537,14 @@ def make_calibrator(calibration: Calibration, seed: int | None = None) -> Calibr
     >>> make_calibrator("isotonic")
     IsotonicCalibrator()
     """
+    _CALIBRATION._replace(choices=("auto", *CALIBRATORS)).check(calibration)
     if calibration is None:
         return UncalibratedMap()
-    if isinstance(calibration, str):
-        kind = find_calibrator(calibration)
-        if kind is None:
-            known = ["auto", *CALIBRATORS]
-            names = ", ".join(f'"{name}"' for name in known)
-            raise ArgumentError(
-                Argument("calibration", calibration),
-                f" is not known.{did_you_mean(calibration, known)} Use {names}, None, or an "
-                "object with fit and predict.",
-            )
+    kind = find_calibrator(calibration)
+    if kind is not None:
         return kind()
     if isinstance(calibration, (UncalibratedMap, *CALIBRATORS.values())):
         return cast(Calibrator, copy.deepcopy(calibration))
-    can_predict = hasattr(calibration, "predict") or hasattr(calibration, "predict_proba")
-    if isinstance(calibration, type) or not (hasattr(calibration, "fit") and can_predict):
-        raise ArgumentError(
-            Argument("calibration", calibration),
-            " must be a name, None, or an object (not a class) with fit(decision_values, target) "
-            "and predict(decision_values) or predict_proba.",
-        )
     provided = ProvidedCalibrator(calibration)
     if hasattr(provided.calibrator, "get_params"):
         seed_all(provided.calibrator, seed)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from polytomy.states import LARGEST, State, field_values, stored_as
+from polytomy.states import LARGEST, State, stored_as
 
 Floats = NDArray[np.float64]
 
@@ -40,10 +39,6 @@ class VectorScaling:
         masses = np.exp(logits)
         probabilities: Floats = masses / masses.sum(axis=1, keepdims=True)
         return probabilities
-
-    def state(self) -> dict[str, Any]:
-        """Return the slopes and the intercepts."""
-        return field_values(self)
 
     @classmethod
     def from_state(cls, state: State) -> VectorScaling:

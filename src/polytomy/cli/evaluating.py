@@ -101,7 +101,7 @@ def evaluate(
     if cluster.dask is not None:
         if levels:
             raise ArgumentError("--set and --dask cannot be used together; leave one out")
-        from polytomy.dask.folder_jobs import connect, evaluate_folder
+        from polytomy.dask.folders import connect, evaluate_folder
 
         with connect(cluster.dask, cluster.n_jobs) as client:
             evaluate_folder(client, data, loaded, scores, column)

@@ -227,7 +227,7 @@ def _predict_on_cluster(
     output: Path | None,
     options: dict[str, Any],
 ) -> None:
-    from polytomy.dask.folder_jobs import connect, predict_folder
+    from polytomy.dask.folders import connect, predict_folder
     from polytomy.files import check_output_folder
 
     if output is None:

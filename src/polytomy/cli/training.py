@@ -230,7 +230,7 @@ def _train_on_cluster(
     """Return a classifier trained on a folder of files, by the workers of a cluster."""
     import numpy as np
 
-    from polytomy.dask.folder_jobs import connect, survey_folder, train_on_folder
+    from polytomy.dask.folders import connect, survey_folder, train_on_folder
 
     assert cluster.dask is not None, "the caller has checked it"
     options = reading.column, reading.format, reading.header, reading.one_hot

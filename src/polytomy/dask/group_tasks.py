@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn import config_context, get_config
 
 from polytomy.dask.cluster import gather_as_completed, name_task, sending_data
-from polytomy.dask.row_blocks import RowBlock, join_blocks, take_scored, weight_rows
+from polytomy.dask.grouping import RowBlock, join_blocks, take_scored, weight_rows
 from polytomy.inputs.rows import group_rows
 from polytomy.inputs.sparse import is_sparse
 from polytomy.learners.problems import Dichotomy

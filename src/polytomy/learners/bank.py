@@ -20,12 +20,7 @@ from polytomy.errors import ArgumentError
 from polytomy.inputs.arguments import PRECISIONS, Parameter
 from polytomy.inputs.rows import unchangeable
 from polytomy.inputs.training_data import Samples
-from polytomy.learners.linear.evaluation import (
-    LinearAnswers,
-    LinearGroup,
-    LinearMember,
-    linear_member,
-)
+from polytomy.learners.linear.evaluation import LinearGroup, LinearMember, linear_member
 from polytomy.learners.preparation import name_kind
 from polytomy.learners.sides_graph import export_sides
 from polytomy.learners.svm.evaluation import KernelGroup, KernelMember, is_exact, kernel_member
@@ -241,17 +236,6 @@ class Bank:
         votes = np.zeros((samples.n_rows, n_classes))
         # The columns of a single group are all binaries, in order.
         return votes if self._groups[0].add_pair_votes(samples, negative, positive, votes) else None
-
-    def linear_answers(self) -> LinearAnswers | None:
-        """Return an evaluator for (sample, binary) pairs; None unless all binaries are linear."""
-        if len(self._groups) != 1 or not isinstance(self._groups[0], LinearGroup):
-            return None
-        return self._linear_answers
-
-    @cached_property
-    def _linear_answers(self) -> LinearAnswers | None:
-        group = self._groups[0]
-        return group.linear_answers() if isinstance(group, LinearGroup) else None
 
     def alone(self, position: int) -> Bank:
         """Return a bank of one binary, cached for later calls."""

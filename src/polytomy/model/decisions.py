@@ -22,7 +22,7 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import list_names
 from polytomy.inputs.numbers import check_weights
 from polytomy.onnx_graph import Graph, Value
-from polytomy.states import State, field_values, stored_as
+from polytomy.states import State, stored_as
 
 Floats = NDArray[np.float64]
 
@@ -60,10 +60,6 @@ class ClassFrequencies:
 
     data: Floats
     model: Floats
-
-    def state(self) -> dict[str, Any]:
-        """Return both frequencies."""
-        return field_values(self)
 
     @classmethod
     def from_state(cls, state: State) -> ClassFrequencies:
@@ -104,10 +100,6 @@ class PriorShift:
 
     prior: Floats
     training: Floats
-
-    def state(self) -> dict[str, Any]:
-        """Return both priors."""
-        return field_values(self)
 
     @classmethod
     def from_state(cls, state: State) -> PriorShift:
@@ -340,10 +332,6 @@ class Costs:
     matrix: Floats
     reject_cost: float | None = None
     reject_label: Any = None
-
-    def state(self) -> dict[str, Any]:
-        """Return all fields."""
-        return field_values(self)
 
     @classmethod
     def from_state(cls, state: State) -> Costs:

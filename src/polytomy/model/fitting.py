@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
 from polytomy.calibration.folds import Folds
@@ -104,9 +103,7 @@ class TrainedBinaries:
 def fit_binaries(
     dichotomies: Sequence[Dichotomy],
     X: Any,
-    class_indices: NDArray[np.intp],
-    n_classes: int,
-    options: TrainingOptions | None = None,
+    options: TrainingOptions,
     listener: TrainingListener | None = None,
     *,
     seeds: Sequence[int | None] | None = None,
@@ -115,27 +112,23 @@ def fit_binaries(
 
     Support vector machines are trained together, in threads, if their kernel matrix fits in the
     memory budget. So are logistic regressions and linear support vector classifiers. All others are
-    distributed over joblib's jobs. With joblib's "dask" backend, all of them are trained on the
-    cluster. The result depends neither on the backend nor on the number of jobs: each dichotomy
-    has its own seed.
+    distributed over joblib's jobs. The result depends neither on the backend nor on the number of
+    jobs: each dichotomy has its own seed.
 
     Parameters
     ----------
     dichotomies : dichotomies with sides as class indices; those with a trained model keep it
     X : training data of any kind
-    class_indices : array of shape (n_rows,), the index of each sample's class
-    n_classes : int
-    options : TrainingOptions, optional
+    options : TrainingOptions, with the classes and the class of each row
     listener : TrainingListener, optional
         Called in this process.
     seeds : sequence of ints, one for each dichotomy, optional
         By default they come from the random_state of the options.
     """
-    options = TrainingOptions() if options is None else options
     if seeds is None:
         seeds = partition_seeds(options.random_state, len(dichotomies))
-    rule = find_fold_rule(dichotomies, n_classes, options)
-    folds = plan_folds(rule, X, class_indices, n_classes, len(dichotomies), options)
+    rule = find_fold_rule(dichotomies, len(options.classes), options)
+    folds = None if rule is None else plan_folds(rule, X, len(dichotomies), options)
     shared = SharedPreprocessing(dichotomies, X, options)
     if options.shares_preprocessing:
         shared = share_preprocessing(dichotomies, X, options)
@@ -145,23 +138,18 @@ def fit_binaries(
         each._replace(estimator=estimator)
         for each, estimator in zip(dichotomies, estimators, strict=True)
     ]
-    train = train_dichotomies
-    if type(get_active_backend()[0]).__name__ == "DaskDistributedBackend":
-        from polytomy.dask.joblib_backend import train_on_cluster as train
-    rows_of_class = group_rows(class_indices, n_classes)
-    trained = train(dichotomies, rows_of_class, X, options, folds, seeds, listener)
+    rows_of_class = group_rows(options.class_indices, len(options.classes))
+    trained = train_dichotomies(dichotomies, rows_of_class, X, options, folds, seeds, listener)
     binaries = [each.binary for each in trained]
     warn_of_shortcomings(binaries)
     out_of_fold = None
     if folds is not None and rule is not None and rule.final_calibration is not None:
-        out_of_fold = collect_out_of_fold(
-            rule, folds, trained, X, class_indices, options, n_classes
-        )
+        out_of_fold = collect_out_of_fold(rule, folds, trained, X, options)
     frequencies = ClassFrequencies.from_weights(
-        class_indices,
-        n_classes,
+        options.class_indices,
+        len(options.classes),
         options.arguments.given_weight,
-        calibration_weights(options, class_indices, n_classes),
+        calibration_weights(options),
     )
     return TrainedBinaries(binaries, out_of_fold, shared.pipeline, shared.seconds, frequencies)
 
@@ -238,15 +226,13 @@ def update_binaries(
     binaries: Sequence[TrainedBinary] | None,
     dichotomies: Sequence[Dichotomy],
     X: Any,
-    class_indices: NDArray[np.intp],
-    n_classes: int,
     options: TrainingOptions,
 ) -> list[TrainedBinary]:
     """Return the uncalibrated binaries after one more batch; `binaries` is None for the first."""
     for arguments in (options.arguments, *options.arguments_by_model.values()):
         if arguments.fit_params:
             raise ArgumentError(f"partial_fit does not take {', '.join(arguments.fit_params)}.")
-    rows_of_class = group_rows(class_indices, n_classes)
+    rows_of_class = group_rows(options.class_indices, len(options.classes))
     seeds = partition_seeds(options.random_state, len(dichotomies))
     updated: list[TrainedBinary | None] = [each.trained for each in dichotomies]
     for group in group_sides(dichotomies, [i for i, each in enumerate(updated) if each is None]):

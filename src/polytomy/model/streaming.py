@@ -133,13 +133,11 @@ class StreamingMixin:
             dichotomies = plan.dichotomies
         reservoir = self._reservoir_for(earlier, options, dichotomies)
         if reservoir is not None:
-            reservoir, X, class_indices, options = _hold_out(reservoir, X, class_indices, options)
+            reservoir, X, options = _hold_out(reservoir, X, options)
         before = None if earlier is None else earlier.binaries
         binaries: Sequence[TrainedBinary] = before or ()
-        if len(class_indices) or plan is not None:
-            binaries = update_binaries(
-                before, dichotomies, X, class_indices, len(self.classes_), options
-            )
+        if len(options.class_indices) or plan is not None:
+            binaries = update_binaries(before, dichotomies, X, options)
         self._keep(earlier, plan, binaries, reservoir, options)
         return self
 
@@ -218,12 +216,12 @@ class StreamingMixin:
 
 
 def _hold_out(
-    reservoir: Reservoir, X: Any, class_indices: Any, options: TrainingOptions
-) -> tuple[Reservoir, Any, Any, TrainingOptions]:
+    reservoir: Reservoir, X: Any, options: TrainingOptions
+) -> tuple[Reservoir, Any, TrainingOptions]:
     """Return the reservoir after a batch, and the rows to train on with their options."""
     given = options.arguments.sample_weight
     weight = None if given is None else np.asarray(given, dtype=np.float64)
-    reservoir, training, kept = reservoir.take(Batch(X, class_indices, weight))
+    reservoir, training, kept = reservoir.take(Batch(X, options.class_indices, weight))
     n_old = len(training.class_indices) - len(kept)
 
     def select(arguments: FitArguments) -> FitArguments:
@@ -239,8 +237,9 @@ def _hold_out(
         arguments_by_model={
             name: select(each) for name, each in options.arguments_by_model.items()
         },
+        class_indices=training.class_indices,
     )
-    return reservoir, training.X, training.class_indices, options
+    return reservoir, training.X, options
 
 
 def _warn_of_lost_calibration(earlier: Composition) -> None:

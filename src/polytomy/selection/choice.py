@@ -16,9 +16,10 @@ from polytomy.learners.workload import TrainingOptions
 from polytomy.model.arrangement import Solver, gives_probabilities
 from polytomy.model.scheme_argument import SchemeArgument
 from polytomy.selection.candidates import default_candidates
-from polytomy.selection.measuring import Progress, RaceSetup
 from polytomy.selection.race import (
+    Progress,
     Race,
+    RaceSetup,
     Runner,
     comparison_folds,
     find_metric,

@@ -50,18 +50,6 @@ def test_the_best_are_those_of_predict_proba(
     np.testing.assert_array_equal(labels[:, 0], classifier.predict(X[:50]))
 
 
-@pytest.mark.parametrize("final", ["auto", None])
-def test_a_wide_beam_finds_the_best_of_a_tree(final: str | None, samples: tuple) -> None:
-    X, y = samples
-    classifier = PolytomyClassifier(
-        LinearSVC(), "cluster-tree", final_calibration=final, random_state=0
-    ).fit(X, y)
-    labels, proba = classifier.predict_top_k(X, 4, beam=N_CLASSES)
-    expected_labels, expected_proba = expected_best(classifier, X, 4)
-    np.testing.assert_allclose(proba, expected_proba, rtol=1e-7)
-    np.testing.assert_array_equal(labels, expected_labels)
-
-
 def test_scaled_and_sparse_samples_are_searched_too(samples: tuple) -> None:
     X, y = samples
     options = {"scheme": "tree", "final_calibration": None, "random_state": 0}
@@ -89,26 +77,6 @@ def test_a_number_of_classes_out_of_range_is_an_error(k: Any, samples: tuple) ->
     classifier = PolytomyClassifier(LogisticRegression(), "tree", random_state=0).fit(X, y)
     with pytest.raises(ArgumentError, match="must be a whole number from 1 to 12"):
         classifier.predict_top_k(X, k)
-
-
-@pytest.mark.parametrize("beam", [0, 1.5, True])
-def test_a_beam_is_a_whole_number(beam: Any, samples: tuple) -> None:
-    X, y = samples
-    classifier = PolytomyClassifier(LogisticRegression(), "tree", random_state=0).fit(X, y)
-    with pytest.raises(ArgumentError, match=r"beam=.* must be a whole number, 1 or more"):
-        classifier.predict_top_k(X, 2, beam=beam)
-
-
-@pytest.mark.parametrize(
-    ("estimator", "scheme"), [(LogisticRegression(), "one-vs-rest"), (SVC(), "tree")]
-)
-def test_a_beam_needs_a_tree_of_linear_binaries(
-    estimator: Any, scheme: str, samples: tuple
-) -> None:
-    X, y = samples
-    classifier = PolytomyClassifier(estimator, scheme, random_state=0).fit(X, y)
-    with pytest.raises(ArgumentError, match=r"needs a tree .* Use beam=None"):
-        classifier.predict_top_k(X, 2, beam=5)
 
 
 def test_scores_that_are_not_probabilities_have_no_best_ones(samples: tuple) -> None:

@@ -15,8 +15,7 @@ from polytomy.errors import ArgumentError
 from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.selection.candidates import default_candidates
 from polytomy.selection.choice import choose_runner, choose_scheme
-from polytomy.selection.measuring import RaceSetup
-from polytomy.selection.race import comparison_folds, find_metric, run_race
+from polytomy.selection.race import RaceSetup, comparison_folds, find_metric, run_race
 
 
 @pytest.fixture(scope="module")

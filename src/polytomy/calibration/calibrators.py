@@ -250,7 +250,7 @@ def _has_few(held_out: HeldOut) -> bool:
     if n_samples >= _FEW_OF_BOTH:
         return False
     n_positive = np.count_nonzero(target) if weight is None else float(weight[target].sum())
-    return 0 < min(n_positive, n_samples - n_positive) < _FEW_OF_SIDE
+    return bool(0 < min(n_positive, n_samples - n_positive) < _FEW_OF_SIDE)
 
 
 def _fit_lines(

@@ -290,6 +290,9 @@ _LARGEST_FLOOR = 0.2
 # change the winner, and biases learnt from a handful of samples would.
 _FEW_OF_CLASS = 10
 
+# A scale of zero would make all classes equal: the first would win.
+_LEAST_SCALE = 1e-3
+
 # Values of λ, strongest first. Without weights the decoder is a BiasMap.
 _PENALTIES = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)
 _N_PARTS = 3
@@ -626,19 +629,19 @@ def _fit_bias(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit:
         weights = np.vstack([weight, others])
         solution, *solutions = fit_each_weighting(logarithms, classes, weights, has_bias=False)
         held_out = _apply_to_parts(solutions, logarithms, parts)
-    return FinalFit(BiasMap(solution.scale, floor, solution.bias), held_out)
+    return FinalFit(BiasMap(max(solution.scale, _LEAST_SCALE), floor, solution.bias), held_out)
 
 
 def _has_few(answers: OutOfFoldAnswers) -> bool:
     """Return whether there are too few samples to learn anything about a class or a binary."""
-    return float(answers.weight.sum()) < _FEW_OF_CLASS * answers.probabilities.shape[1]
+    return bool(answers.weight.sum() < _FEW_OF_CLASS * answers.probabilities.shape[1])
 
 
 def _apply_to_parts(
     solutions: Sequence[ScaleAndBias], logarithms: Floats, parts: NDArray[np.intp]
 ) -> Floats:
     """Return the probabilities of each sample, from the solution of its part."""
-    scales = np.array([each.scale for each in solutions])
+    scales = np.array([max(each.scale, _LEAST_SCALE) for each in solutions])
     biases = np.array([each.bias for each in solutions])
     return _softmax(scales[parts, np.newaxis] * logarithms + biases[parts])
 

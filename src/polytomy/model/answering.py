@@ -23,15 +23,17 @@ from polytomy.model.arrangement import Solver, bind_classes, gives_probabilities
 from polytomy.model.composition import Composition
 from polytomy.model.decisions import (
     check_costs,
+    descend_nodes,
+    find_hierarchy,
     find_training_prior,
     maximise_likelihood,
     shift_prior,
+    sum_below_nodes,
 )
 from polytomy.model.explanations import Explanations, explain_samples
 from polytomy.model.out_of_fold import FinalCalibration
 from polytomy.model.scheme_argument import SchemeArgument, members_of, scheme_from
 from polytomy.model.sets import check_levels, check_score, choose_sets
-from polytomy.model.trees import descend_nodes, find_hierarchy, sum_below_nodes
 from polytomy.scheme import Scheme, SchemeEnsemble
 
 Floats = NDArray[np.float64]

@@ -35,7 +35,13 @@ from polytomy.model.arrangement import (
     is_walk_cheaper,
     resolve_solver,
 )
-from polytomy.model.decisions import ClassFrequencies, Costs, PriorShift
+from polytomy.model.decisions import (
+    ClassFrequencies,
+    Costs,
+    PriorShift,
+    check_top_k,
+    take_top_classes,
+)
 from polytomy.model.out_of_fold import (
     FinalCalibration,
     OutOfFold,
@@ -45,7 +51,6 @@ from polytomy.model.out_of_fold import (
     remember_samples,
 )
 from polytomy.model.scheme_argument import members_of
-from polytomy.model.trees import check_top_k, take_top_classes
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.solvers.solving import find_method
 
@@ -115,24 +120,7 @@ class Composition:
         classes = np.asarray(self.classes).view()
         classes.flags.writeable = False
         object.__setattr__(self, "classes", classes)
-        members = members_of(self.scheme)
-        n_binaries = len(self.bank.binaries)
-        if len(self.dichotomies) != n_binaries:
-            raise SchemeError(
-                f"each dichotomy needs one binary; got {n_binaries} binaries for "
-                f"{len(self.dichotomies)} dichotomies."
-            )
-        if len(self.arrangements) != len(members):
-            raise SchemeError(
-                f"each scheme needs one arrangement; got {len(self.arrangements)} for "
-                f"{len(members)}."
-            )
-        for member, arrangement in zip(members, self.arrangements, strict=True):
-            n_columns = len(arrangement.columns)
-            if not n_columns == len(arrangement.signs) == member.n_rows:
-                raise SchemeError(
-                    f"each partition needs one binary; got {n_columns} for {member.n_rows}."
-                )
+        for member in members_of(self.scheme):
             check_solver(member, self.solver)
         if not callable(self.solver):
             find_method(self.solver, "solver")  # "auto" must have been resolved before

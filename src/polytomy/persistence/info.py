@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from polytomy.errors import ModelFileError
-from polytomy.learners.borders import BorderMachine
 from polytomy.learners.estimator_states import share_support_vectors
 from polytomy.learners.specification import specification_of
-from polytomy.learners.svm.machines import KernelMachine
 from polytomy.learners.trained import Output, TrainedBinary
 from polytomy.model.out_of_fold import FinalCalibration
 from polytomy.model.scheme_argument import members_of
@@ -145,8 +143,6 @@ def _describe_final(final: FinalCalibration) -> dict[str, Any]:
 
 def _kind_of(binary: TrainedBinary) -> str:
     """Return the kind of a binary in a word or two."""
-    if binary.output is Output.SIDE:
-        return "side of a model"
     if binary.output is Output.CONSTANT:
         return "constant"
     estimator, prefix = binary.estimator, "" if binary.columns is None else "precomputed "
@@ -158,8 +154,8 @@ def _kind_of(binary: TrainedBinary) -> str:
 
 @lru_cache(maxsize=64)
 def _kind_of_type(type_: Any) -> str:
-    if type_ in (KernelMachine, BorderMachine):
-        return "svc" if type_ is KernelMachine else "borders"
+    if hasattr(type_, "kind_of_model"):
+        return str(type_.kind_of_model)
     if not type_.__module__.startswith("sklearn.") or find_kind_of(type_()) is None:
         return "other"
     return specification_of(type_()).split()[0]

@@ -38,8 +38,8 @@ from polytomy.persistence.archive import open_model_file, read_text_content, siz
 from polytomy.persistence.libsvm_models import VOTES, binary_of_pair, pool_of, read_model
 from polytomy.persistence.models import compose_classifier
 from polytomy.scheme import BinaryName, CodingMatrix, Partition, Scheme, read
+from polytomy.scheme.codes import SHORT_FORMS
 from polytomy.scheme.nodes import DEFAULT_BASE, number_binaries, own_base
-from polytomy.scheme.short_forms import SHORT_FORMS
 
 BORDERS_SUFFIX, GRADIENTS_SUFFIX = ".brd", ".bgd"
 _CALIBRATION_SUFFIX = ".clb"

@@ -28,7 +28,7 @@ from polytomy.model.arrangement import (
     read_dichotomies,
 )
 from polytomy.model.composition import Composition
-from polytomy.model.parameters import CLASSIFIER_CHECKS
+from polytomy.model.estimator import CLASSIFIER_CHECKS
 from polytomy.model.scheme_argument import members_of
 from polytomy.regression.regressor import (
     CLASSIFIER_PARAMETERS,
@@ -36,9 +36,9 @@ from polytomy.regression.regressor import (
     check_regressor,
 )
 from polytomy.scheme import Scheme, SchemeEnsemble
+from polytomy.scheme.codes import find_short_form
 from polytomy.scheme.nodes import compact_classes
 from polytomy.scheme.reading import parse_bounded
-from polytomy.scheme.short_forms import find_short_form
 from polytomy.states import State, is_plain, register_kind
 
 

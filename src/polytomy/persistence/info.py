@@ -152,15 +152,15 @@ def _kind_of(binary: TrainedBinary) -> str:
     estimator, prefix = binary.estimator, "" if binary.columns is None else "precomputed "
     while type(estimator) is Pipeline:
         estimator, prefix = estimator.steps[-1][1], "scaled "
-    type_: Any = type(estimator)
-    return prefix + _kind_of_type(type_)
+    # Registered types have defaults for all parameters; others may not.
+    return prefix + ("other" if find_kind_of(estimator) is None else _kind_of_type(type(estimator)))
 
 
 @lru_cache(maxsize=64)
 def _kind_of_type(type_: Any) -> str:
     if type_ in (KernelMachine, BorderMachine):
         return "svc" if type_ is KernelMachine else "borders"
-    if not type_.__module__.startswith("sklearn.") or find_kind_of(type_()) is None:
+    if not type_.__module__.startswith("sklearn."):
         return "other"
     return specification_of(type_()).split()[0]
 

@@ -14,8 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 from polytomy.trials import Beside, Results, beside_published
-from polytomy.trials.measures import find_measure
-from polytomy.trials.results import format_cell
+from polytomy.trials.results import find_measure, format_cell
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "paper.csv"
 MEASURES = (

@@ -34,7 +34,7 @@ from scipy.optimize import nnls
 
 from polytomy.errors import CodeError
 from polytomy.scheme import CodingMatrix
-from polytomy.scheme.standard_codes import adjacent, one_vs_one, one_vs_rest, orthogonal
+from polytomy.scheme.codes import adjacent, one_vs_one, one_vs_rest, orthogonal
 from polytomy.scheme.structure import pair_of_each_row
 from polytomy.solvers.least_squares import solve_least_squares
 

@@ -70,18 +70,18 @@ def fit_polytomy(scheme: str, X: np.ndarray, y: np.ndarray, svc: SVC) -> Any:
     return plain.fit(X, y)
 
 
-def first_partitions(scheme: str, y: np.ndarray, svc: SVC) -> tuple[Any, np.ndarray, int]:
-    """Return the first dichotomies of a design, the class index of each sample, and n_classes."""
+def first_partitions(scheme: str, y: np.ndarray, svc: SVC) -> tuple[Any, np.ndarray]:
+    """Return the first dichotomies of a design, and the class index of each sample."""
     classes, indices = np.unique(y, return_inverse=True)
     designed = pt.designs.design(scheme, classes.tolist())
     wanted = make_dichotomies(designed, svc, None)[: MOST_PARTITIONS[scheme]]
-    return wanted, bind_classes(designed, classes)[indices], len(classes)
+    return wanted, bind_classes(designed, classes)[indices]
 
 
 def fit_partitions(scheme: str, X: np.ndarray, y: np.ndarray, svc: SVC) -> Any:
-    wanted, positions, n_classes = first_partitions(scheme, y, svc)
+    wanted, positions = first_partitions(scheme, y, svc)
     options = TrainingOptions(random_state=0, n_jobs=2)
-    return fit_binaries(wanted, X, positions, n_classes, options).binaries
+    return fit_binaries(wanted, X, options.of_labels(positions)).binaries
 
 
 def fit_peer(scheme: str, X: np.ndarray, y: np.ndarray, svc: SVC) -> Any:
@@ -90,7 +90,7 @@ def fit_peer(scheme: str, X: np.ndarray, y: np.ndarray, svc: SVC) -> Any:
     calibrated = CalibratedClassifierCV(svc, ensemble=False)
     if scheme == "one-vs-rest":
         return OneVsRestClassifier(calibrated, n_jobs=2).fit(X, y)
-    wanted, positions, _ = first_partitions(scheme, y, svc)
+    wanted, positions = first_partitions(scheme, y, svc)
     sides = (np.where(np.isin(positions, each.positive), 1, -1) for each in wanted)
     fit = delayed(lambda side: CalibratedClassifierCV(svc, ensemble=False).fit(X, side))
     return Parallel(n_jobs=2)(fit(side) for side in sides)
@@ -121,7 +121,7 @@ def accuracy_of(fitted: Any, scheme: str, part: data.Split, svc: SVC) -> float:
     if hasattr(fitted, "predict_proba"):
         proba = fitted.predict_proba(part.X_test)
         return float(np.mean(fitted.classes_[proba.argmax(axis=1)] == part.y_test))
-    wanted, positions, _ = first_partitions(scheme, part.y_test, svc)
+    wanted, positions = first_partitions(scheme, part.y_test, svc)
     right = []
     for each, binary in zip(wanted, fitted, strict=True):
         if isinstance(binary, CalibratedClassifierCV):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from polytomy.calibration.final import BiasMap, DecoderMap
+from polytomy.calibration.final import DecoderMap
 
 
 def with_decoder(classifier):
@@ -14,7 +14,7 @@ def with_decoder(classifier):
     n_binaries, n_classes = len(composition.binaries), len(composition.classes)
     rng = np.random.default_rng(0)
     weights = rng.normal(scale=0.3, size=(n_binaries, n_classes))
-    decoder = DecoderMap(BiasMap(1.2, 0.003, rng.normal(size=n_classes)), weights)
+    decoder = DecoderMap(1.2, 0.003, rng.normal(size=n_classes), weights)
     other = copy.copy(classifier)
     other.composition_ = replace(composition, final=replace(composition.final, map=decoder))
     return other

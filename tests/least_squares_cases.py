@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 
 from polytomy.errors import CodeError
 from polytomy.scheme import CodingMatrix
-from polytomy.scheme.standard_codes import exhaustive, one_vs_rest, orthogonal
+from polytomy.scheme.codes import exhaustive, one_vs_rest, orthogonal
 
 Floats = NDArray[np.float64]
 Signs = NDArray[np.int8]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from polytomy.calibration import CALIBRATORS, FINAL_CALIBRATIONS
 from polytomy.designs import DATA_DESIGNS, DESIGNS
 from polytomy.metrics import METRICS
-from polytomy.scheme.short_forms import SHORT_FORMS
+from polytomy.scheme.codes import SHORT_FORMS
 from polytomy.solvers import METHODS
 
 REGISTRIES = (

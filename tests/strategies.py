@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from polytomy.scheme import BinaryName, ClassRef, CodingMatrix, Node, NodeRef, Scheme
-from polytomy.scheme.standard_codes import direct
+from polytomy.scheme.codes import direct
 
 NAME_CHARACTERS = "abcXYZ_.-+019/é漢@\\"
 

@@ -295,7 +295,7 @@ def test_batches_train_like_all_the_data(iris):
         ({"solver": "least-square"}, "least-squares"),
         ({"solver": "price", "scheme": "one-vs-rest"}, "price.* needs a one-vs-one code"),
         ({"solver": "greedy"}, "greedy.* needs"),
-        ({"calibration": "platt"}, 'calibration="platt" is not known'),
+        ({"calibration": "platt"}, "calibration must be .*; got 'platt'"),
         ({"cv": 1}, "cv=1 must be a number of folds"),
         ({"scheme": "m {setosa versicolor}"}, "does not name class 'virginica'"),
         ({"estimator": SVC}, "estimator is the class SVC. Use an object"),

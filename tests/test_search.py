@@ -192,7 +192,7 @@ def test_a_verbose_search_reports_each_fold(iris, capsys):
         ({"cv": 1}, "cv=1 must be"),
         ({"drop_losers": "no"}, "drop_losers must be True or False; got 'no'"),
         ({"param_grid": {"var_smooth": [1]}}, r"""mean "var_smoothing"\?"""),
-        ({"final_calibration": "bais"}, 'final_calibration="bais" is not known.*"bias"\\?'),
+        ({"final_calibration": "bais"}, 'final_calibration must be .*"bias"\\?'),
     ],
 )
 def test_a_wrong_parameter_is_refused(options, words, iris):

@@ -14,7 +14,7 @@ import sklearn.multiclass
 
 from polytomy import PolytomyClassifier
 from polytomy.errors import ArgumentError
-from polytomy.scheme.random_codes import random_strict, random_ternary
+from polytomy.scheme.codes import random_strict, random_ternary
 
 
 class OneVsRestClassifier(PolytomyClassifier):

@@ -9,10 +9,9 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 from polytomy.calibration import IsotonicCalibrator, SigmoidCalibrator, TemperatureCalibrator
-from polytomy.calibration.calibrators import ProvidedCalibrator, UncalibratedMap
+from polytomy.calibration.calibrators import ProvidedCalibrator, UncalibratedMap, VectorScaling
 from polytomy.calibration.final import BiasMap, DecoderMap, ProvidedMap
 from polytomy.calibration.reservoir import Batch, Reservoir
-from polytomy.calibration.vector_scaling import VectorScaling
 from polytomy.errors import ModelFileError, PolytomyError
 from polytomy.learners.borders import BorderMachine
 from polytomy.learners.sides import SidesModel
@@ -58,7 +57,7 @@ SIDED = SidesModel(
     "m", 3, FITTED, (0, 2), (False, True), Output.MARGIN, VectorScaling(np.ones(3), np.zeros(3))
 )
 ISOTONIC = IsotonicCalibrator().fit(VALUES, TARGET)
-DECODER = DecoderMap(BIAS, np.ones((3, 2)))
+DECODER = DecoderMap(2.0, 0.1, np.array([0.0, 1.0]), np.ones((3, 2)))
 PROVIDED = ProvidedMap(FITTED, 0.1, 2)
 SCALING = VectorScaling(np.ones(2), np.zeros(2))
 BORDERS = BorderMachine(np.ones((2, 3)), np.zeros((2, 3)))

@@ -1,10 +1,11 @@
 """States: what the parts of a model are saved as, and how each part is made from one again.
 
 A kind of part that can be saved has a method ``state()`` and a class method ``from_state(state)``.
-``state()`` returns a dict of numbers, text, lists, NumPy arrays, sparse matrices and other parts.
-``from_state`` gets the same values as a `State`. They may come from a file that somebody changed,
-so every value is checked when it is read. Classes register themselves with `stored_as`, classes of
-other packages are registered with `register_kind`; a file can only contain registered kinds.
+``state()`` returns a dict of numbers, text, lists, NumPy arrays, sparse matrices and other parts; a
+dataclass without it is saved field by field. ``from_state`` gets the same values as a `State`. They
+may come from a file that somebody changed, so every value is checked when it is read. Classes
+register themselves with `stored_as`, classes of other packages are registered with `register_kind`;
+a file can only contain registered kinds.
 
 Examples
 --------
@@ -83,10 +84,11 @@ def register_kind(
         Family and name, such as "calibrator/sigmoid".
     type_ : class; its subclasses are not registered
     state, from_state : functions, by default those of the class
+        A dataclass without ``state`` is saved field by field.
     """
     own: Any = type_
-    family = name.partition("/")[0]
-    kind = Kind(name, family, state or own.state, from_state or own.from_state)
+    own_state: Any = state or getattr(own, "state", field_values)
+    kind = Kind(name, name.partition("/")[0], own_state, from_state or own.from_state)
     _KINDS[name] = _KINDS_OF_TYPES[type_] = kind
 
 

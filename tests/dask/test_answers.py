@@ -131,11 +131,6 @@ def test_the_likeliest_classes_are_found_lazily():
         assert found.columns.tolist() == [0, 1]
         np.testing.assert_array_equal(found.index, frame.index)
         np.testing.assert_array_equal(found.to_numpy(), right)
-    labels, _ = far.predict_top_k(dd.from_pandas(frame, npartitions=3), 2, beam=3)
-    with pytest.raises(pt.ArgumentError, match="beam=3 needs a tree"):
-        labels.compute()
-    with pytest.raises(pt.ArgumentError, match="beam=0 must be a whole number, 1 or more"):
-        far.predict_top_k(dd.from_pandas(frame, npartitions=3), 2, beam=0)
     with pytest.raises(pt.ArgumentError, match="k=4 must be a whole number from 1 to 3"):
         far.predict_top_k(dd.from_pandas(frame, npartitions=3), 4)
 

@@ -14,7 +14,7 @@ from polytomy.dask.group_tasks import (
     share_vectors,
     train_group,
 )
-from polytomy.dask.row_blocks import RowBlock
+from polytomy.dask.grouping import RowBlock
 from polytomy.inputs.rows import group_rows
 from polytomy.learners.workload import TrainingOptions
 from polytomy.model.fitting import fit_binaries, plan_training
@@ -59,7 +59,7 @@ def test_a_pair_needs_only_the_rows_of_its_classes():
     X = rng.normal(size=(60, 2)) + y[:, np.newaxis]
     dichotomies = dichotomies_of(designs.one_vs_one(range(3)), SVC(gamma=1.0))
     options = TrainingOptions(random_state=0, calibration=None)
-    expected = fit_binaries(dichotomies, X, y, 3, options, seeds=[1, 2, 3]).binaries
+    expected = fit_binaries(dichotomies, X, options.of_labels(y), seeds=[1, 2, 3]).binaries
     blocks = [
         RowBlock(X[rows], rows.astype(np.int64), np.full(len(rows), k))
         for k, rows in enumerate(group_rows(y, 3))

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, LinearSVC
 
 from polytomy import PolytomyClassifier, designs, parse, solve
-from polytomy.errors import ArgumentError, CodeError, SchemeError
+from polytomy.errors import ArgumentError, SchemeError
 from polytomy.model.composition import Composition
 from polytomy.scheme import SchemeEnsemble
 
@@ -173,50 +173,11 @@ def test_an_ensemble_averages_its_members(noise):
     np.testing.assert_allclose(found, np.mean(each, axis=0), atol=1e-12)
 
 
-def test_a_restricted_composition_is_the_code_of_its_partitions(noise):
-    X, _ = noise
-    composition = fit(
-        noise, "one-vs-rest", estimator=LogisticRegression(), final_calibration=None
-    ).composition_
-    part = composition.restricted_to([0, 2, 3])
-    assert len(part.binaries) == 3
-    names = [str(partition.binary) for partition in part.scheme.partitions]
-    assert names == ["one-vs-rest-00", "one-vs-rest-02", "one-vs-rest-03"]
-    np.testing.assert_array_equal(part.decisions(X), composition.decisions(X)[:, [0, 2, 3]])
-    np.testing.assert_allclose(
-        part.scores(X),
-        solve(composition.scheme.code.matrix[[0, 2, 3]], part.decisions(X)),
-        atol=1e-12,
-    )
-    nested = fit(noise, "tree", estimator=LogisticRegression()).composition_
-    np.testing.assert_array_equal(nested.restricted_to([2, 0, 1]).decisions(X).shape, (len(X), 3))
-
-
-def test_partitions_that_do_not_tell_all_classes_apart_are_refused(noise):
-    composition = fit(noise, "one-vs-rest").composition_
-    with pytest.raises(CodeError):
-        composition.restricted_to([0])
-    for wrong in ([7], [-1], [0.5], 3):
-        with pytest.raises(ArgumentError, match="partitions must be whole numbers from 0 to 3"):
-            composition.restricted_to(wrong)
-    ensemble = fit(noise, "random-trees").composition_
-    with pytest.raises(SchemeError, match="an ensemble cannot be restricted"):
-        ensemble.restricted_to([0])
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"dichotomies": ()}, "got 6 binaries for 0 dichotomies"),
-        ({"arrangements": ()}, "each scheme needs one arrangement; got 0 for 1"),
-        ({"scheme": designs.one_vs_rest(4)}, "each partition needs one binary; got 6 for 4"),
-        ({"tie_order": (0, 0, 1, 2)}, r"tie order \(0, 0, 1, 2\) does not have each class once"),
-    ],
-)
-def test_a_composition_whose_parts_do_not_fit_cannot_exist(change, words, noise):
+def test_a_tie_order_has_each_class_once(noise):
     composition = fit(noise).composition_
+    words = r"tie order \(0, 0, 1, 2\) does not have each class once"
     with pytest.raises(SchemeError, match=words):
-        dataclasses.replace(composition, **change)
+        dataclasses.replace(composition, tie_order=(0, 0, 1, 2))
 
 
 def test_partitions_have_their_binaries_in_order_whatever_the_order_of_training(noise):
@@ -253,16 +214,6 @@ def test_wide_partitions_have_a_decision_for_each_side(noise):
     np.testing.assert_allclose(
         classifier.estimators_[1].predict_proba(noise[0]), (1 + decisions[:, 3:7]) / 2
     )
-
-
-def test_a_composition_of_wide_partitions_can_be_restricted(noise):
-    composition = fit(noise, WIDE, estimator=LogisticRegression()).composition_
-    part = composition.restricted_to([2, 1])
-    assert str(part.scheme) == "o 0 / 1;\nn 0 / 1 / 2 / 3;\n{0 1 2 3}"
-    np.testing.assert_array_equal(
-        part.decisions(noise[0]), composition.decisions(noise[0])[:, [7, 3, 4, 5, 6]]
-    )
-    assert part.final is not None
 
 
 def test_a_greedy_walk_follows_the_most_probable_side(noise):

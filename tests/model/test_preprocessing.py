@@ -24,7 +24,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
-from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     MaxAbsScaler,
@@ -145,40 +145,17 @@ def test_weights_reach_the_last_step():
     np.testing.assert_array_equal(inside.predict_proba(X), outside.predict_proba(scaled))
 
 
-def test_arguments_with_the_name_of_a_step_go_to_it():
-    log = []
+def test_arguments_of_single_steps_are_refused():
     weight = np.linspace(1.0, 2.0, len(X))
-    exact = LogisticRegression(solver="newton-cholesky", tol=1e-12)
-    classifier = shared(Counting(log), exact, scheme=NAMED)
-    given = {"counting__sample_weight": weight, "logisticregression__sample_weight": 2 * weight}
-    classifier.fit(X, Y, **given)
-    np.testing.assert_array_equal(log[0][3], weight)
-    alone = PolytomyClassifier(exact, NAMED, random_state=0)
-    centred = X - X.mean(axis=0)
-    alone.fit(centred, Y, sample_weight=2 * weight)
-    for one, other in zip(classifier.estimators_, alone.estimators_, strict=True):
-        np.testing.assert_allclose(one.coef_, other.coef_)
-    with pytest.raises(ValueError, match=r"Pipeline\.fit does not accept the colour parameter"):
-        clone(classifier).fit(X, Y, colour=weight)
-
-
-@pytest.mark.parametrize("is_requested", [True, False])
-def test_routed_weights_reach_the_steps_that_request_them(is_requested):
-    log = []
-    weight = np.linspace(1.0, 2.0, len(X))
+    words = "a step of the pipelines gets counting__sample_weight in fit. Use shared_preprocessing="
+    with pytest.raises(ArgumentError, match=words):
+        shared(Counting([]), SVC()).fit(X, Y, counting__sample_weight=weight)
     with sklearn.config_context(enable_metadata_routing=True):
-        transformer = Counting(log).set_fit_request(sample_weight=True)
-        last = LogisticRegression().set_fit_request(sample_weight=is_requested)
-        pipeline = Pipeline([("centre", transformer), ("last", last)])
-        classifier = PolytomyClassifier(
-            pipeline, NAMED, random_state=0, shared_preprocessing=True, final_calibration=None
-        )
-        classifier.fit(X, Y, sample_weight=weight)
-    np.testing.assert_array_equal(log[0][3], weight)
-    alone = PolytomyClassifier(LogisticRegression(), NAMED, random_state=0, final_calibration=None)
-    alone.fit(X - X.mean(axis=0), Y, sample_weight=weight if is_requested else None)
-    for one, other in zip(classifier.estimators_, alone.estimators_, strict=True):
-        np.testing.assert_allclose(one.coef_, other.coef_)
+        transformer = Counting([]).set_fit_request(sample_weight=True)
+        last = LogisticRegression().set_fit_request(sample_weight=True)
+        classifier = shared(transformer, last)
+        with pytest.raises(ArgumentError, match="a step of the pipelines gets sample_weight"):
+            classifier.fit(X, Y, sample_weight=weight)
 
 
 @pytest.mark.parametrize("text", ['"svc__C=3"', "b"])
@@ -377,10 +354,6 @@ def test_another_solver_or_scheme_keeps_the_transformers():
         (classifier.with_scheme("one-vs-one"), outside.with_scheme("one-vs-one")),
     ]:
         np.testing.assert_array_equal(one.decision_function(X), other.decision_function(scaled))
-    few = classifier.composition_.restricted_to([0, 2])
-    np.testing.assert_array_equal(
-        few.scores(X), outside.composition_.restricted_to([0, 2]).scores(scaled)
-    )
 
 
 def test_a_pickled_classifier_gives_the_same_answers():

@@ -7,56 +7,30 @@ number of samples can justify, and the log-loss is finite.
 
 A calibrator tells everything about itself here: how it is fitted and applied, alone and many at
 once, how it is saved, and its ONNX graph. `CALIBRATORS` has them by name; `register_calibrator`
-adds others.
+adds others. Vector scaling takes their place if a partition has more than two sides.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.calibration.vector_scaling import VectorScaling, fit_vector_scaling
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.arguments import did_you_mean
+from polytomy.inputs.arguments import Parameter
 from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.seeds import seed_all
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 from polytomy.routines.reference.calibration import platt_targets
-from polytomy.states import State, register_kind, stored_as
+from polytomy.states import LARGEST, State, register_kind, stored_as
 
-
-def fit_log_odds(
-    columns: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the coefficients of linear log-odds that minimise the log-loss.
-
-    Uses Newton's method with backtracking, as Lin, Lin and Weng (2007) propose for Platt's sigmoid.
-    The targets lie strictly between zero and one, so the minimum is finite. It is unique if the
-    columns are independent.
-
-    Parameters
-    ----------
-    columns : array of shape (n_samples, n_coefficients), scaled to about one
-    targets : array of shape (n_samples,), in (0, 1)
-    weight : array of shape (n_samples,), positive
-
-    Returns
-    -------
-    array of shape (n_coefficients,)
-
-    Examples
-    --------
-    >>> fit_log_odds(np.ones((4, 1)), np.full(4, 0.75), np.ones(4)).round(6)  # log 3
-    array([1.098612])
-    """
-    fitted: NDArray[np.float64] = routine("fit_log_odds", "calibration")(columns, targets, weight)
-    return fitted
+Floats = NDArray[np.float64]
 
 
 class HeldOut(NamedTuple):
@@ -266,6 +240,7 @@ class TemperatureCalibrator(LogisticMap):
         if scale == 0.0:
             self.slope_ = 0.0
             return self
+        fit_log_odds = routine("fit_log_odds", "calibration")
         slope = fit_log_odds(values[:, np.newaxis] / scale, targets, weight)[0]
         self.slope_ = max(0.0, float(slope / scale))
         return self
@@ -385,6 +360,102 @@ def fitting_data(
         counts = weight > 0
         values, is_positive, weight = values[counts], is_positive[counts], weight[counts]
     return values, is_positive, weight
+
+
+# -- several sides ---------------------------------------------------------------------------------
+
+
+@stored_as("vector scaling")
+@dataclass(frozen=True, slots=True, eq=False)
+class VectorScaling:
+    """Probabilities softmax(a·v + b), with a slope and an intercept for each side.
+
+    Attributes
+    ----------
+    slopes : array of shape (n_sides,), a > 0
+    intercepts : array of shape (n_sides,), b
+
+    Examples
+    --------
+    >>> VectorScaling(np.ones(2), np.zeros(2)).apply(np.array([[0.0, np.log(3)]]))
+    array([[0.25, 0.75]])
+    """
+
+    slopes: Floats
+    intercepts: Floats
+
+    def apply(self, values: Floats) -> Floats:
+        """Return the probabilities; −inf in a column means that the side is not known."""
+        logits = values * self.slopes + self.intercepts
+        logits -= logits.max(axis=1, keepdims=True)
+        masses = np.exp(logits)
+        probabilities: Floats = masses / masses.sum(axis=1, keepdims=True)
+        return probabilities
+
+    @classmethod
+    def from_state(cls, state: State) -> VectorScaling:
+        """Return the scaling of a state."""
+        slopes = state.floats("slopes", (None,), least=1 / LARGEST)
+        return cls(slopes, state.floats("intercepts", slopes.shape))
+
+
+def fit_vector_scaling(
+    values: Floats,
+    sides: NDArray[np.intp],
+    weight: Floats | None = None,
+    *,
+    common_slope: bool = False,
+) -> VectorScaling:
+    """Return the vector scaling of maximum likelihood, with a weak prior.
+
+    The logarithms of the slopes, in units of the spread of the values, and the intercepts have unit
+    Gaussian priors. So the slopes stay finite even if all samples are on their own side.
+
+    Parameters
+    ----------
+    values : array of shape (n_samples, n_sides), decision values of held-out samples
+    sides : array of shape (n_samples,), the side of each sample
+    weight : array of shape (n_samples,), optional
+    common_slope : bool, default=False
+        Whether all sides have the same slope and no intercepts: temperature scaling.
+    """
+    n_samples, n_sides = values.shape
+    weight = np.ones(n_samples) if weight is None else weight
+    spread = float(values.std()) or 1.0
+    scaled = values / spread
+    is_own = sides[:, np.newaxis] == np.arange(n_sides)
+
+    def loss_and_slope(parameters: Floats) -> tuple[float, Floats]:
+        log_slopes, intercepts = _spread_parameters(parameters, n_sides, common_slope)
+        slopes = np.exp(log_slopes)
+        logits = scaled * slopes + intercepts
+        logits -= logits.max(axis=1, keepdims=True)
+        masses = np.exp(logits)
+        totals = masses.sum(axis=1, keepdims=True)
+        loss = weight @ (np.log(totals[:, 0]) - logits[is_own])
+        error = weight[:, np.newaxis] * (masses / totals - is_own)
+        of_slopes, of_intercepts = (error * scaled).sum(axis=0) * slopes, error.sum(axis=0)
+        if common_slope:
+            gradient = np.array([of_slopes.sum()])
+        else:
+            gradient = np.concatenate([of_slopes, of_intercepts])
+        return float(loss + 0.5 * parameters @ parameters), gradient + parameters
+
+    start = np.zeros(1 if common_slope else 2 * n_sides)
+    found = scipy.optimize.minimize(loss_and_slope, start, jac=True, method="L-BFGS-B").x
+    log_slopes, intercepts = _spread_parameters(found, n_sides, common_slope)
+    return VectorScaling(np.exp(log_slopes) / spread, intercepts)
+
+
+def _spread_parameters(
+    parameters: Floats, n_sides: int, common_slope: bool
+) -> tuple[Floats, Floats]:
+    if common_slope:
+        return np.full(n_sides, parameters[0]), np.zeros(n_sides)
+    return parameters[:n_sides], parameters[n_sides:]
+
+
+# -- the parameter ---------------------------------------------------------------------------------
 
 
 #: A value of the parameter: a name, None, or an object like a Calibrator.
@@ -515,6 +586,19 @@ def fit_sides(
     return scaling
 
 
+def _is_calibrator(value: Any) -> bool:
+    can_predict = hasattr(value, "predict") or hasattr(value, "predict_proba")
+    return not isinstance(value, type) and hasattr(value, "fit") and can_predict
+
+
+_CALIBRATION = Parameter(
+    "calibration",
+    "an object (not a class) with fit(decision_values, target) and predict or predict_proba",
+    _is_calibrator,
+    allows_none=True,
+)
+
+
 def make_calibrator(calibration: Calibration, seed: int | None = None) -> Calibrator:
     """Return a new, unfitted calibrator for a value of ``calibration``.
 
@@ -530,28 +614,14 @@ def make_calibrator(calibration: Calibration, seed: int | None = None) -> Calibr
     >>> make_calibrator("isotonic")
     IsotonicCalibrator()
     """
+    _CALIBRATION._replace(choices=("auto", *CALIBRATORS)).check(calibration)
     if calibration is None:
         return UncalibratedMap()
-    if isinstance(calibration, str):
-        kind = find_calibrator(calibration)
-        if kind is None:
-            known = ["auto", *CALIBRATORS]
-            names = ", ".join(f'"{name}"' for name in known)
-            raise ArgumentError(
-                Argument("calibration", calibration),
-                f" is not known.{did_you_mean(calibration, known)} Use {names}, None, or an "
-                "object with fit and predict.",
-            )
+    kind = find_calibrator(calibration)
+    if kind is not None:
         return kind()
     if isinstance(calibration, (UncalibratedMap, *CALIBRATORS.values())):
         return cast(Calibrator, copy.deepcopy(calibration))
-    can_predict = hasattr(calibration, "predict") or hasattr(calibration, "predict_proba")
-    if isinstance(calibration, type) or not (hasattr(calibration, "fit") and can_predict):
-        raise ArgumentError(
-            Argument("calibration", calibration),
-            " must be a name, None, or an object (not a class) with fit(decision_values, target) "
-            "and predict(decision_values) or predict_proba.",
-        )
     provided = ProvidedCalibrator(calibration)
     if hasattr(provided.calibrator, "get_params"):
         seed_all(provided.calibrator, seed)

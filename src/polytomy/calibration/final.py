@@ -33,14 +33,15 @@ import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from inspect import isclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from polytomy.errors import Argument, ArgumentError, SchemeError
-from polytomy.inputs.arguments import did_you_mean
+from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.arguments import Parameter
 from polytomy.inputs.seeds import seed_all
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
@@ -316,7 +317,6 @@ class FinalMap(Protocol):
 
     It may also have ``scale`` and ``floor``, if its logits begin with scale·log(p + floor), and
     ``terms(decisions)``, what each binary adds to the logits of each class; explanations use them.
-    ``check_shape(n_classes, n_binaries)`` raises a SchemeError if it is for another model.
     """
 
     def apply(self, probabilities: Floats, decisions: Floats) -> Floats:
@@ -354,9 +354,9 @@ class BiasMap:
 
     def apply(self, probabilities: Floats, decisions: Floats) -> Floats:
         """Return the calibrated probabilities."""
-        return _softmax(self.logits(probabilities))
+        return _softmax(self.logits(probabilities, decisions))
 
-    def logits(self, probabilities: Floats) -> Floats:
+    def logits(self, probabilities: Floats, decisions: Floats) -> Floats:
         """Return s·log(p + ε) + b."""
         logits = _logarithms(probabilities, self.floor)
         logits *= self.scale
@@ -365,16 +365,12 @@ class BiasMap:
 
     def to_onnx(self, graph: Graph, probabilities: Value, decisions: Value) -> Value:
         """Return `apply` as a graph; decisions are clipped."""
-        return graph.add("Softmax", self.export_logits(graph, probabilities), axis=1)
+        return graph.add("Softmax", self.export_logits(graph, probabilities, decisions), axis=1)
 
-    def export_logits(self, graph: Graph, probabilities: Value) -> Value:
+    def export_logits(self, graph: Graph, probabilities: Value, decisions: Value) -> Value:
         """Return `logits` as a graph."""
         logarithms = graph.add("Log", probabilities + float(self.floor))
         return logarithms * float(self.scale) + self.bias
-
-    def state(self) -> dict[str, Any]:
-        """Return s, ε and b."""
-        return field_values(self)
 
     @classmethod
     def from_state(cls, state: State) -> BiasMap:
@@ -388,61 +384,40 @@ class BiasMap:
 
 @stored_as("final calibration/decoder")
 @dataclass(frozen=True, slots=True, eq=False)
-class DecoderMap:
+class DecoderMap(BiasMap):
     """Logits s·log(p + ε) + b + z·W, with z the log-odds of the binaries.
 
     Attributes
     ----------
-    base : BiasMap, with s, ε and b
+    scale, floor, bias : s, ε and b, as in a BiasMap
     weights : array of shape (n_binaries, n_classes), W
     """
 
-    base: BiasMap
     weights: Floats
-
-    @property
-    def scale(self) -> float:
-        """The factor s of the logarithms."""
-        return self.base.scale
-
-    @property
-    def floor(self) -> float:
-        """The floor ε."""
-        return self.base.floor
 
     def terms(self, decisions: Floats) -> Floats:
         """Return z·W, of shape (n_samples, n_binaries, n_classes), before its sum over binaries."""
         return np.asarray(_log_odds(decisions)[:, :, np.newaxis] * self.weights)
 
-    def check_shape(self, n_classes: int, n_binaries: int) -> None:
-        """Raise a SchemeError unless there is a weight for each binary and class."""
-        shape, expected = self.weights.shape, (n_binaries, n_classes)
-        if shape != expected:
-            raise SchemeError(f"the decoder has weights of shape {shape}, not {expected}.")
-
-    def apply(self, probabilities: Floats, decisions: Floats) -> Floats:
-        """Return the calibrated probabilities."""
-        logits = self.base.logits(probabilities)
+    def logits(self, probabilities: Floats, decisions: Floats) -> Floats:
+        """Return s·log(p + ε) + b + z·W."""
+        logits = BiasMap.logits(self, probabilities, decisions)
         logits += _log_odds(decisions) @ self.weights
-        return _softmax(logits)
+        return logits
 
-    def to_onnx(self, graph: Graph, probabilities: Value, decisions: Value) -> Value:
-        """Return `apply` as a graph; decisions are clipped."""
+    def export_logits(self, graph: Graph, probabilities: Value, decisions: Value) -> Value:
+        """Return `logits` as a graph."""
         # The log-odds, 2 artanh(r). ONNX runtimes have no Atanh in double precision.
         log_odds = graph.add("Log", (decisions + 1.0) / (1.0 - decisions))
         log_odds = graph.add("Clip", log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
-        logits = self.base.export_logits(graph, probabilities) + log_odds @ self.weights
-        return graph.add("Softmax", logits, axis=1)
-
-    def state(self) -> dict[str, Any]:
-        """Return s, ε, b and W."""
-        return {**self.base.state(), "weights": self.weights}
+        base = BiasMap.export_logits(self, graph, probabilities, decisions)
+        return base + log_odds @ self.weights
 
     @classmethod
     def from_state(cls, state: State) -> DecoderMap:
         """Return the map of a state."""
         base = BiasMap.from_state(state)
-        return cls(base, state.floats("weights", (None, len(base.bias))))
+        return cls(**field_values(base), weights=state.floats("weights", (None, len(base.bias))))
 
 
 @stored_as("final calibration/provided")
@@ -481,10 +456,6 @@ class ProvidedMap:
                 "negative, with a positive sum in each row.",
             )
         return np.asarray(answer / totals)
-
-    def state(self) -> dict[str, Any]:
-        """Return the calibrator and ε."""
-        return field_values(self)
 
     @classmethod
     def from_state(cls, state: State) -> ProvidedMap:
@@ -576,23 +547,13 @@ def resolve_final_calibration(value: Any) -> Any:
 
 def check_final_calibration(value: Any) -> None:
     """Raise an ArgumentError unless the value is a name, None or a calibrator."""
-    known = ["auto", *FINAL_CALIBRATIONS]
-    if value is None or (isinstance(value, str) and value in known):
-        return
-    names = ", ".join(f'"{name}"' for name in known)
-    if isinstance(value, str):
-        raise ArgumentError(
-            Argument("final_calibration", value),
-            f" is not known. Use {names}, None, or an object with fit and predict_proba."
-            f"{did_you_mean(value, known)}",
-        )
-    can_fit = hasattr(value, "fit") and hasattr(value, "predict_proba")
-    if isinstance(value, type) or not can_fit:
-        raise ArgumentError(
-            Argument("final_calibration", value),
-            f" must be {names}, None, or an object (not a class) with fit(log_probabilities, y) "
-            "and predict_proba(log_probabilities).",
-        )
+    Parameter(
+        "final_calibration",
+        "an object (not a class) with fit(log_probabilities, y) and predict_proba",
+        lambda own: hasattr(own, "fit") and hasattr(own, "predict_proba") and not isclass(own),
+        ("auto", *FINAL_CALIBRATIONS),
+        allows_none=True,
+    ).check(value)
 
 
 def check_export(final: FinalMap) -> None:
@@ -750,7 +711,7 @@ def _fit_decoder(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit
         nothing,
         find_basis(log_odds),
     )
-    map_ = DecoderMap(BiasMap(whole.scale, base.floor, whole.bias), whole.weights)
+    map_ = DecoderMap(whole.scale, base.floor, whole.bias, whole.weights)
     return FinalFit(map_, tried[chosen])
 
 

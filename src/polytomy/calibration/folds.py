@@ -8,7 +8,6 @@ source of a score says nothing about the class of its row.
 from __future__ import annotations
 
 import copy
-import threading
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,8 +33,6 @@ _MOST_ROWS = 20_000
 # Rare classes have a larger share of their rows held out, up to this many rows and up to a fifth.
 _ENOUGH_OF_CLASS = 20
 _LARGEST_SHARE_OF_CLASS = 5
-
-_thread = threading.local()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,7 +190,7 @@ def deal_classes(
     >>> deal_classes([3, 2], 3, seed=0)
     [array([2, 1, 0]), array([0, 1])]
     """
-    generator = _seeded_generator(seed)
+    generator = _make_generator(seed)
     folds: list[NDArray[Any]] = []
     start = 0
     for size in sizes:
@@ -202,22 +199,6 @@ def deal_classes(
         folds.append(dealt.astype(dtype, copy=False))
         start += int(size)
     return folds
-
-
-def _seeded_generator(seed: int | None) -> np.random.RandomState:
-    """Return NumPy's global generator, or one that is seeded: the same in each call of a thread.
-
-    Creating a generator takes far longer than seeding one.
-    """
-    generator: np.random.RandomState
-    if seed is None:
-        generator = _make_generator(None)
-        return generator
-    if not hasattr(_thread, "generator"):
-        _thread.generator = np.random.RandomState()
-    generator = _thread.generator
-    generator.seed(seed)
-    return generator
 
 
 @dataclass(slots=True)

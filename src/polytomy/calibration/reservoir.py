@@ -9,7 +9,7 @@ known as bottom-k sampling.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,11 +79,11 @@ class Reservoir:
     seed: int
     n_of_class: NDArray[np.int64]
     weight_of_class: Floats
-    X: Any
-    class_indices: Integers
-    weight: Floats
-    keys: Floats
-    positions: NDArray[np.int64]
+    X: Any = None
+    class_indices: Integers = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    weight: Floats = field(default_factory=lambda: np.empty(0))
+    keys: Floats = field(default_factory=lambda: np.empty(0))
+    positions: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     n_rows: int = 0
     next_position: int = 0
     starts_late: bool = False
@@ -91,19 +91,8 @@ class Reservoir:
     @classmethod
     def empty(cls, n_classes: int, size: int, seed: int, *, starts_late: bool = False) -> Reservoir:
         """Return a reservoir before the first batch."""
-        nothing, none = np.empty(0), np.empty(0, dtype=np.int64)
-        return cls(
-            size,
-            seed,
-            np.zeros(n_classes, dtype=np.int64),
-            np.zeros(n_classes),
-            None,
-            none.astype(np.intp),
-            nothing,
-            nothing,
-            none,
-            starts_late=starts_late,
-        )
+        counts = np.zeros(n_classes, dtype=np.int64)
+        return cls(size, seed, counts, np.zeros(n_classes), starts_late=starts_late)
 
     def state(self) -> dict[str, Any]:
         """Return all fields; the rows must be floating-point numbers."""

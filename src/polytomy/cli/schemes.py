@@ -28,7 +28,7 @@ from polytomy.designs.orders import order_classes
 from polytomy.errors import ArgumentError, ControlError, Problem
 from polytomy.inputs.arguments import count_things
 from polytomy.language import Source, parse_text
-from polytomy.language.syntax_tree import Leaf, Word
+from polytomy.language.parser import Leaf, Word
 from polytomy.scheme import Label, Scheme, parse
 from polytomy.scheme.nodes import word_to_label
 from polytomy.scheme.reading import parse_with_warnings

@@ -22,7 +22,7 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import available_unless
 from polytomy.inputs.rows import count_rows
 from polytomy.model.answering import AnsweringMixin, why_no_probabilities
-from polytomy.model.trees import check_beam, check_top_k
+from polytomy.model.decisions import check_top_k
 
 
 class Form(NamedTuple):
@@ -228,15 +228,13 @@ class LazyAnswersMixin(AnsweringMixin):
     estimate_prior = _lazily("estimate_prior", None)
 
     @available_unless(why_no_probabilities)
-    def predict_top_k(self, X: Any, k: int, *, beam: int | None = None) -> tuple[Any, Any]:
+    def predict_top_k(self, X: Any, k: int) -> tuple[Any, Any]:
         """Return the labels and probabilities of the k likeliest classes, the likeliest first.
 
         Parameters
         ----------
         X : samples
         k : int, number of classes
-        beam : int, optional
-            As in `PolytomyClassifier.predict_top_k`.
 
         Returns
         -------
@@ -244,10 +242,10 @@ class LazyAnswersMixin(AnsweringMixin):
         """
         composition = self._fitted()
         if not is_collection(X):
-            found: tuple[Any, Any] = AnsweringMixin.predict_top_k(self, X, k, beam=beam)
+            found: tuple[Any, Any] = AnsweringMixin.predict_top_k(self, X, k)
             return found
-        k, beam = check_top_k(k, len(composition.classes)), check_beam(beam)
-        answer = Answer(partial(_pack_top_k, k, beam), Form(np.float64, list(range(2 * k))))
+        k = check_top_k(k, len(composition.classes))
+        answer = Answer(partial(_pack_top_k, k), Form(np.float64, list(range(2 * k))))
         packed = answer_lazily(self._model_for(X), X, answer)
         indices, chances = _take_columns(packed, 0, k), _take_columns(packed, k, 2 * k)
         turn = partial(_index_labels, composition.classes)
@@ -297,12 +295,12 @@ class LazyAnswersMixin(AnsweringMixin):
         return local
 
 
-def _pack_top_k(k: int, beam: int | None, model: Any, X: Any) -> NDArray[np.float64]:
+def _pack_top_k(k: int, model: Any, X: Any) -> NDArray[np.float64]:
     """Return the indices of the k likeliest classes of each sample, and their probabilities.
 
     Both are computed together, in one array of shape (n_samples, 2 k).
     """
-    labels, probabilities = model.predict_top_k(X, k, beam=beam)
+    labels, probabilities = model.predict_top_k(X, k)
     return np.hstack([np.searchsorted(model.classes_, labels), probabilities])
 
 

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from sklearn import config_context, get_config
 
 from polytomy.dask.cluster import gather_as_completed, name_task, sending_data
-from polytomy.dask.row_blocks import RowBlock, join_blocks, take_scored, weight_rows
+from polytomy.dask.grouping import RowBlock, join_blocks, take_scored, weight_rows
 from polytomy.inputs.rows import group_rows
 from polytomy.inputs.sparse import is_sparse
-from polytomy.learners.problems import Dichotomy
+from polytomy.learners.problems import Dichotomy, group_sides
 from polytomy.learners.svm.machines import KernelMachine, VectorPool, pool_by_bytes
 from polytomy.learners.svm.suitability import (
     UnsuitableError,
@@ -24,7 +24,7 @@ from polytomy.learners.svm.suitability import (
 )
 from polytomy.learners.trained import TrainedBinary
 from polytomy.learners.workload import FitArguments, Trained, TrainingListener, TrainingOptions
-from polytomy.model.fitting import group_sides, train_dichotomies
+from polytomy.model.fitting import train_dichotomies
 
 # Small problems are grouped until they have this many samples, so that training them takes
 # longer than starting a task. Small support vector machines are trained particularly fast.
@@ -182,7 +182,7 @@ def divide_into_groups(
         estimator = members[0].estimator
         if id(estimator) not in machines:
             machines[id(estimator)] = _is_machine(estimator)
-        is_machine = machines[id(estimator)] and members[0].whole is None
+        is_machine = machines[id(estimator)] and members[0].is_binary
         kind, limit = ("machine", _ENOUGH_FOR_MACHINES) if is_machine else ("other", _ENOUGH)
         if is_machine and 2 * n_samples > n_rows and 8 * n_rows**2 <= _LARGEST_MATRIX:
             # Such machines have most rows in common, and share their kernel values.

@@ -4,9 +4,20 @@ Every design is also a function, with underscores for hyphens: ``one_vs_one`` is
 "one-vs-one".
 """
 
-from polytomy.designs.cluster_trees import cluster_tree
 from polytomy.designs.data_codes import data_driven_code, decoc
-from polytomy.designs.empirical import empirical_tree, separability_tree
+from polytomy.designs.data_trees import (
+    best_random_tree,
+    class_balanced_tree,
+    cluster_tree,
+    empirical_tree,
+    evolved_tree,
+    furthest_centroid_tree,
+    random_pair_tree,
+    random_pair_trees,
+    random_trees,
+    separability_tree,
+    tree_ensemble,
+)
 from polytomy.designs.flat import (
     adjacent,
     chain,
@@ -21,14 +32,6 @@ from polytomy.designs.flat import (
     random_code,
     random_ternary,
 )
-from polytomy.designs.nested_dichotomies import (
-    class_balanced_tree,
-    furthest_centroid_tree,
-    random_pair_tree,
-    random_pair_trees,
-    random_trees,
-    tree_ensemble,
-)
 from polytomy.designs.orders import ClassOrder, detect_order, ordered_adjacent
 from polytomy.designs.registry import (
     DATA_DESIGNS,
@@ -41,7 +44,6 @@ from polytomy.designs.registry import (
     find_design,
     register,
 )
-from polytomy.designs.searched_trees import best_random_tree, evolved_tree
 from polytomy.designs.trees import balanced_tree, from_hierarchy, from_paths, from_tree, random_tree
 
 # These six functions also have the shorter names of their designs.

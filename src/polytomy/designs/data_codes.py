@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polytomy.designs.data_trees import empirical_tree, furthest_centroid_tree
 from polytomy.designs.dichotomies import Dichotomies, Side
-from polytomy.designs.empirical import empirical_tree
 from polytomy.designs.flat import from_matrix
-from polytomy.designs.nested_dichotomies import furthest_centroid_tree
 from polytomy.inputs.arguments import as_count
 from polytomy.inputs.class_samples import ClassSamples, group_samples
 from polytomy.inputs.seeds import RandomState, as_generator
-from polytomy.scheme import CodingMatrix, Scheme, random_codes, standard_codes
+from polytomy.scheme import CodingMatrix, Scheme, codes
 
 # For features of unit variance. Without it, a class with no spread has infinite information.
 _LEAST_VARIANCE = 1e-2
@@ -182,7 +181,7 @@ def data_driven_code(
     n_classes = len(samples.classes)
     n_wanted = 2 * n_classes if n_partitions is None else as_count("n_partitions", n_partitions)
     if n_classes < 3:
-        return from_matrix(standard_codes.adjacent(n_classes), samples.classes, name=name)
+        return from_matrix(codes.adjacent(n_classes), samples.classes, name=name)
     random = as_generator(random_state)
     dichotomies = Dichotomies(samples, estimator, cv=cv, random_state=random)
     matrix = _choose_rows(list(_candidates(samples, random)), dichotomies, n_wanted)
@@ -194,8 +193,8 @@ def _candidates(samples: ClassSamples, random: np.random.Generator) -> Iterator[
     scaled = samples.scaled()
     X, y, n_classes = scaled.rows, scaled.class_indices, len(samples.classes)
     sources = [
-        standard_codes.one_vs_rest(n_classes),
-        random_codes.random_strict(n_classes, random_state=random),
+        codes.one_vs_rest(n_classes),
+        codes.random_strict(n_classes, random_state=random),
     ]
     for tree in (empirical_tree(X, y), furthest_centroid_tree(X, y)):
         flat = tree.flatten()

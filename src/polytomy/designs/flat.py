@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.seeds import RandomState
-from polytomy.scheme import CodingMatrix, Label, Scheme, random_codes, standard_codes
+from polytomy.scheme import CodingMatrix, Label, Scheme, codes
 from polytomy.scheme.nodes import normalize_labels, number_binaries
 
 # Making and printing a tree of this many classes takes 2 GB.
@@ -37,7 +37,7 @@ def one_vs_one(classes: Iterable[Any] | int, *, name: str = "one-vs-one") -> Sch
     {corn pine oak}
     """
     labels = class_labels(classes)
-    return _numbered(standard_codes.one_vs_one(len(labels)), labels, name)
+    return _numbered(codes.one_vs_one(len(labels)), labels, name)
 
 
 def one_vs_rest(classes: Iterable[Any] | int, *, name: str = "one-vs-rest") -> Scheme:
@@ -59,7 +59,7 @@ def one_vs_rest(classes: Iterable[Any] | int, *, name: str = "one-vs-rest") -> S
     {corn pine oak}
     """
     labels = class_labels(classes)
-    return _numbered(standard_codes.one_vs_rest(len(labels)), labels, name)
+    return _numbered(codes.one_vs_rest(len(labels)), labels, name)
 
 
 def exhaustive(classes: Iterable[Any] | int, *, name: str = "exhaustive") -> Scheme:
@@ -79,7 +79,7 @@ def exhaustive(classes: Iterable[Any] | int, *, name: str = "exhaustive") -> Sch
     {corn pine oak}
     """
     labels = class_labels(classes)
-    return _numbered(standard_codes.exhaustive(len(labels)), labels, name)
+    return _numbered(codes.exhaustive(len(labels)), labels, name)
 
 
 def adjacent(classes: Iterable[Any] | int, *, name: str = "adjacent") -> Scheme:
@@ -101,7 +101,7 @@ def adjacent(classes: Iterable[Any] | int, *, name: str = "adjacent") -> Scheme:
     {dry damp wet}
     """
     labels = class_labels(classes)
-    return _numbered(standard_codes.adjacent(len(labels)), labels, name)
+    return _numbered(codes.adjacent(len(labels)), labels, name)
 
 
 def chain(
@@ -132,7 +132,7 @@ def chain(
     {dry damp wet}
     """
     labels = class_labels(classes)
-    return _numbered(standard_codes.chain(len(labels), direction=direction), labels, name)
+    return _numbered(codes.chain(len(labels), direction=direction), labels, name)
 
 
 def chain_backward(classes: Iterable[Any] | int, *, name: str = "chain-backward") -> Scheme:
@@ -176,7 +176,7 @@ def orthogonal(
            [0, 0, 0, 0, 8]])
     """
     labels = class_labels(classes)
-    code = standard_codes.orthogonal(len(labels), random_state=random_state)
+    code = codes.orthogonal(len(labels), random_state=random_state)
     return _numbered(code, labels, name)
 
 
@@ -204,7 +204,7 @@ def random_code(
     <Scheme: code, 10 classes, 34 partitions>
     """
     labels = class_labels(classes)
-    draw = random_codes.random_ternary if ternary else random_codes.random_strict
+    draw = codes.random_ternary if ternary else codes.random_strict
     code = draw(len(labels), n_partitions=n_partitions, random_state=random_state)
     return _numbered(code, labels, name)
 
@@ -246,7 +246,7 @@ def direct(classes: Iterable[Any] | int, *, name: str = "direct") -> Scheme:
     direct-00 {a b c}
     """
     labels = class_labels(classes)
-    return _numbered(standard_codes.direct(len(labels)), labels, name)
+    return _numbered(codes.direct(len(labels)), labels, name)
 
 
 def n_ary_code(
@@ -273,7 +273,7 @@ def n_ary_code(
     <Scheme: code, 10 classes, 17 partitions>
     """
     labels = class_labels(classes)
-    code = random_codes.n_ary(len(labels), sides=sides, rows=rows, random_state=random_state)
+    code = codes.n_ary(len(labels), sides=sides, rows=rows, random_state=random_state)
     return _numbered(code, labels, name)
 
 

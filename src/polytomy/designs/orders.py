@@ -12,8 +12,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.designs.flat import adjacent
-from polytomy.distances.model_distances import centroid
-from polytomy.distances.registry import DistanceArgument, compute_distances
+from polytomy.distances.computing import DistanceArgument, centroid, compute_distances
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import as_count, did_you_mean
 from polytomy.inputs.class_samples import group_samples

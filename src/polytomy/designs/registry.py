@@ -10,23 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polytomy.designs import (
-    cluster_trees,
-    data_codes,
-    empirical,
-    flat,
-    nested_dichotomies,
-    orders,
-    searched_trees,
-    trees,
-)
+from polytomy.designs import data_codes, data_trees, flat, orders, trees
 from polytomy.designs.flat import class_labels
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.label_order import match_class_order
 from polytomy.inputs.seeds import RandomState
 from polytomy.scheme import CodingMatrix, Scheme, SchemeEnsemble
-from polytomy.scheme.short_forms import SHORT_FORMS, ShortForm
+from polytomy.scheme.codes import SHORT_FORMS, ShortForm
 
 # Options of `design` that apply only to some designs.
 _OPTIONS = frozenset({"random_state", "n_partitions", "sides", "separator"})
@@ -99,21 +90,21 @@ LABEL_DESIGNS: dict[str, Design] = _by_name(
 """Designs made from the text of the labels."""
 
 DATA_DESIGNS: dict[str, Design] = _by_name(
-    Design("empirical-tree", empirical.empirical_tree,
+    Design("empirical-tree", data_trees.empirical_tree,
            "a dendrogram of Hausdorff distances", needs_data=True),
-    Design("separability-tree", empirical.separability_tree,
+    Design("separability-tree", data_trees.separability_tree,
            "a dendrogram of how well a linear model separates the classes", needs_data=True),
-    Design("centroid-tree", nested_dichotomies.furthest_centroid_tree,
+    Design("centroid-tree", data_trees.furthest_centroid_tree,
            "splits around the two furthest class means", needs_data=True),
-    Design("class-balanced-tree", nested_dichotomies.class_balanced_tree,
+    Design("class-balanced-tree", data_trees.class_balanced_tree,
            "random splits into halves", needs_data=True),
-    Design("random-pair-tree", nested_dichotomies.random_pair_tree,
+    Design("random-pair-tree", data_trees.random_pair_tree,
            "splits around two random classes", needs_data=True),
-    Design("cluster-tree", cluster_trees.cluster_tree,
+    Design("cluster-tree", data_trees.cluster_tree,
            "balanced clusters of class means, for many classes", needs_data=True),
-    Design("best-random-tree", searched_trees.best_random_tree,
+    Design("best-random-tree", data_trees.best_random_tree,
            "the random tree with the least loss", needs_data=True),
-    Design("evolved-tree", searched_trees.evolved_tree,
+    Design("evolved-tree", data_trees.evolved_tree,
            "a tree found by genetic search", needs_data=True),
     Design("ordered-adjacent", orders.ordered_adjacent,
            "every cut of the classes in the order found in the data", needs_data=True),
@@ -125,8 +116,8 @@ DATA_DESIGNS: dict[str, Design] = _by_name(
 """Designs made from training data."""
 
 ENSEMBLES: dict[str, Callable[..., SchemeEnsemble]] = {
-    "random-trees": nested_dichotomies.random_trees,
-    "random-pair-trees": nested_dichotomies.random_pair_trees,
+    "random-trees": data_trees.random_trees,
+    "random-pair-trees": data_trees.random_pair_trees,
 }
 """Ensembles of schemes: functions of X, y and ``random_state=``."""
 

@@ -14,8 +14,8 @@ from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.language.lexer import is_name
 from polytomy.scheme import BinaryName, ClassRef, Node, NodeRef, Scheme
+from polytomy.scheme.codes import DIRECT, SHORT_FORMS
 from polytomy.scheme.nodes import TWO_WAY, BranchRef, branch_base, number_binaries, one_model_code
-from polytomy.scheme.short_forms import DIRECT, SHORT_FORMS
 
 Nested: TypeAlias = Any  # a label, or a list or tuple of Nested
 _SEPARATOR = "/"

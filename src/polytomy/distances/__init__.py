@@ -1,9 +1,16 @@
 """Distances between classes in the data."""
 
 from polytomy.distances.class_distances import ClassDistances
-from polytomy.distances.model_distances import centroid, separability
-from polytomy.distances.registry import DISTANCES, compute_distances
-from polytomy.distances.sample_distances import METRICS, energy, hausdorff, robust_hausdorff
+from polytomy.distances.computing import (
+    DISTANCES,
+    METRICS,
+    centroid,
+    compute_distances,
+    energy,
+    hausdorff,
+    robust_hausdorff,
+    separability,
+)
 
 __all__ = [
     "DISTANCES",

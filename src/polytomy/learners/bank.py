@@ -20,17 +20,13 @@ from polytomy.errors import ArgumentError
 from polytomy.inputs.arguments import PRECISIONS, Parameter
 from polytomy.inputs.rows import unchangeable
 from polytomy.inputs.training_data import Samples
-from polytomy.learners.linear.evaluation import (
-    LinearAnswers,
-    LinearGroup,
-    LinearMember,
-    linear_member,
-)
+from polytomy.learners.linear.evaluation import LinearGroup, LinearMember, linear_member
 from polytomy.learners.preparation import name_kind
-from polytomy.learners.sides_graph import export_sides
+from polytomy.learners.sides import SidesGroup
 from polytomy.learners.svm.evaluation import KernelGroup, KernelMember, is_exact, kernel_member
 from polytomy.learners.svm.kernels import name_kernels
 from polytomy.learners.trained import (
+    EFFORT,
     Output,
     TrainedBinary,
     decisions_from_scores,
@@ -38,9 +34,6 @@ from polytomy.learners.trained import (
 )
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
-
-# A guess: the cost of an arbitrary estimator is unknown, but most cost more than a small SVM.
-EFFORT = 1000.0
 
 
 class GenericGroup:
@@ -91,35 +84,6 @@ def _describe_unexported(binary: TrainedBinary) -> str:
         "classifier; alone, or in a pipeline after StandardScaler, MaxAbsScaler, or MinMaxScaler "
         "without clip."
     )
-
-
-class SidesGroup:
-    """Binaries that share a model with several sides.
-
-    Parameters
-    ----------
-    columns : array of int
-        Positions of the members among the binaries of the bank.
-    members : sequence of TrainedBinary with the same estimator, a SidesModel
-    """
-
-    def __init__(self, columns: NDArray[np.intp], members: Sequence[TrainedBinary]) -> None:
-        self.columns = columns
-        self._first = members[0]
-        self._sides = [member.positive_index for member in members]
-        self.efforts = np.full(len(members), EFFORT)
-        self.effort = EFFORT
-
-    def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Return 2 q − 1 for each of the sides, of shape (n_samples, n_members)."""
-        chances = self._first.side_chances(unchangeable(samples.raw))
-        scores: NDArray[np.float64] = 2.0 * chances[:, self._sides] - 1.0
-        return scores
-
-    def to_onnx(self, graph: Graph, X: Value) -> Value:
-        """Return the same as a graph."""
-        model = self._first.estimator
-        return graph.pick(export_sides(graph, X, model), np.array(self._sides), model.n_sides)
 
 
 _Member = TypeVar("_Member")
@@ -242,17 +206,6 @@ class Bank:
         # The columns of a single group are all binaries, in order.
         return votes if self._groups[0].add_pair_votes(samples, negative, positive, votes) else None
 
-    def linear_answers(self) -> LinearAnswers | None:
-        """Return an evaluator for (sample, binary) pairs; None unless all binaries are linear."""
-        if len(self._groups) != 1 or not isinstance(self._groups[0], LinearGroup):
-            return None
-        return self._linear_answers
-
-    @cached_property
-    def _linear_answers(self) -> LinearAnswers | None:
-        group = self._groups[0]
-        return group.linear_answers() if isinstance(group, LinearGroup) else None
-
     def alone(self, position: int) -> Bank:
         """Return a bank of one binary, cached for later calls."""
         if position not in self._alone:
@@ -292,7 +245,7 @@ class Bank:
         remaining: list[tuple[int, TrainedBinary]] = []
         sided: dict[int, list[tuple[int, TrainedBinary]]] = {}
         for column, binary in enumerate(self.binaries):
-            if binary.output is Output.SIDE:
+            if binary.is_side:
                 sided.setdefault(id(binary.estimator), []).append((column, binary))
                 continue
             machine = kernel_member(binary)

@@ -26,16 +26,14 @@ from polytomy.metrics.metric import (
     register,
     root_mean_over_samples,
 )
-from polytomy.metrics.reliability import (
-    classwise_calibration_error,
-    confidence_calibration_error,
-    reliability_table,
-)
 from polytomy.metrics.scores import (
     brier_score,
+    classwise_calibration_error,
+    confidence_calibration_error,
     log_loss,
     mean_absolute_rank_error,
     ranked_probability_score,
+    reliability_table,
     uncertainty_coefficient,
     winner_brier_score,
 )

@@ -23,15 +23,17 @@ from polytomy.model.arrangement import Solver, bind_classes, gives_probabilities
 from polytomy.model.composition import Composition
 from polytomy.model.decisions import (
     check_costs,
+    descend_nodes,
+    find_hierarchy,
     find_training_prior,
     maximise_likelihood,
     shift_prior,
+    sum_below_nodes,
 )
 from polytomy.model.explanations import Explanations, explain_samples
 from polytomy.model.out_of_fold import FinalCalibration
 from polytomy.model.scheme_argument import SchemeArgument, members_of, scheme_from
 from polytomy.model.sets import check_levels, check_score, choose_sets
-from polytomy.model.trees import descend_nodes, find_hierarchy, sum_below_nodes
 from polytomy.scheme import Scheme, SchemeEnsemble
 
 Floats = NDArray[np.float64]
@@ -108,24 +110,16 @@ class AnsweringMixin:
             return np.asarray(np.log(self.predict_proba(X)))
 
     @available_unless(why_no_probabilities)
-    def predict_top_k(
-        self, X: Any, k: int, *, beam: int | None = None
-    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    def predict_top_k(self, X: Any, k: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return the k likeliest classes of each sample, without an array of all probabilities.
 
         Samples are processed in blocks, so memory stays bounded for any number of samples and
-        classes. In a tree of linear binaries without a final calibration, only the binaries that
-        matter are evaluated. The answers are exact unless `beam` is set.
+        classes.
 
         Parameters
         ----------
         X : samples
         k : int, from 1 to the number of classes
-        beam : int, optional
-            For trees with two branches at each node and linear binaries: the number of nodes to
-            follow at each depth for each sample, at least k. This is faster, but a class below a
-            node that is not followed is not found, and a final calibration has to guess the total
-            of such classes.
 
         Returns
         -------
@@ -134,7 +128,7 @@ class AnsweringMixin:
         """
         composition = self._fitted()
         X = check_features(self, X)
-        indices, proba = composition.top_classes(X, k, self.n_jobs, beam=beam)
+        indices, proba = composition.top_classes(X, k, self.n_jobs)
         return composition.classes[indices], proba
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

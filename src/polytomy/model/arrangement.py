@@ -18,10 +18,10 @@ from polytomy.errors import Argument, ArgumentError, ControlWarning, SchemeError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.learners.bank import Bank
-from polytomy.learners.problems import Dichotomy, WholePartition
-from polytomy.learners.sides import adopt_sides
+from polytomy.learners.problems import Dichotomy, divide_partition
+from polytomy.learners.sides import adopt_model, find_wholes
 from polytomy.learners.specification import estimator_from
-from polytomy.learners.trained import METHODS, Output, TrainedBinary, adopt_fitted, is_fitted
+from polytomy.learners.trained import METHODS, TrainedBinary, is_fitted
 from polytomy.onnx_graph import Graph, Value
 from polytomy.scheme import BinaryName, ClassRef, Label, Partition, Scheme, SchemeEnsemble
 from polytomy.scheme.nodes import compact_classes, iterate_sides, normalize_labels, set_key
@@ -98,14 +98,6 @@ def _list_classes(labels: Sequence[Label]) -> str:
 # -- dichotomies: the estimator or trained model of each partition ---------------------------------
 
 
-def sides_key(dichotomy: Dichotomy) -> tuple[Hashable, Hashable]:
-    """Return what a dichotomy separates, regardless of the order of its partition's sides."""
-    positive = set_key(dichotomy.positive)
-    if dichotomy.whole is None:
-        return set_key(dichotomy.negative), positive
-    return frozenset(map(set_key, dichotomy.whole.sides)), positive
-
-
 def make_dichotomies(
     scheme: Scheme,
     default: Any,
@@ -140,8 +132,8 @@ def make_dichotomies(
                     f"{_describe_sides(earlier)} and {_describe_sides(partition)}. Give each its "
                     "own name."
                 )
-            adopted_as = _adopt(model, partition, name)
-            wanted += _of_sides(name, sides, binary, model, adopted_as, binary.text)
+            trained = adopt_model(model, partition.side_classes, name=name)
+            wanted += divide_partition(name, sides, binary, model, trained, binary.text)
             continue
         if binary not in estimators:
             if binary.is_specification:
@@ -149,54 +141,14 @@ def make_dichotomies(
             else:
                 estimators[binary] = default if model is None else model
         given = None if model is None else binary.text
-        wanted += _of_sides(name, sides, binary, estimators[binary], None, given)
+        wanted += divide_partition(name, sides, binary, estimators[binary], None, given)
     return wanted
 
 
-def _adopt(model: Any, partition: Partition, name: str) -> list[TrainedBinary]:
-    if partition.n_sides > 2:
-        return adopt_sides(model, partition.side_classes, name=name)
-    return [adopt_fitted(model, *partition.side_classes, name=name)]
-
-
-def _of_sides(
-    name: str,
-    sides: tuple[Sequence[int], ...],
-    binary: BinaryName,
-    estimator: Any,
-    trained: list[TrainedBinary] | None,
-    model: str | None,
-) -> list[Dichotomy]:
-    """Return one dichotomy for two sides, or one for each side if there are more."""
-    if len(sides) == 2:
-        own = None if trained is None else trained[0]
-        return [Dichotomy(name, sides[0], sides[1], binary, estimator, own, model)]
-    whole = WholePartition(name, sides)
-    return [
-        Dichotomy(
-            f"{name}/{number}",
-            tuple(k for other in (*sides[:number], *sides[number + 1 :]) for k in other),
-            side,
-            binary,
-            estimator,
-            None if trained is None else trained[number],
-            model,
-            whole,
-            number,
-        )
-        for number, side in enumerate(sides)
-    ]
-
-
 def check_models(schemes: Sequence[Scheme], models: Mapping[str, Any] | None) -> None:
-    """Raise an ArgumentError unless `models` is a dict of names that occur in the schemes."""
+    """Raise an ArgumentError unless all names in `models` occur in the schemes."""
     if models is None:
         return
-    if not isinstance(models, Mapping):
-        raise ArgumentError(
-            Argument("models"),
-            f" must be a dict of names and estimators; got {type(models).__name__}.",
-        )
     nothing = [name for name, model in models.items() if model is None]
     if nothing:
         raise ArgumentError(
@@ -269,7 +221,7 @@ def read_dichotomies(
     given = set(state.indices("given", n_binaries).tolist())
     estimators = state.items("estimators")
     estimator_of = state.indices("estimator_of", len(estimators), n_binaries).tolist()
-    models, wholes = state.value("models"), _find_wholes(state, binaries, sides)
+    models, wholes = state.value("models"), find_wholes(state, binaries, sides)
     if not isinstance(models, dict) or not all(isinstance(name, str) for name in models.values()):
         raise state.fault("models", "a dict of names")
     for each in estimators:
@@ -288,28 +240,6 @@ def read_dichotomies(
         )
         for k, binary in enumerate(binaries)
     ]
-
-
-def _find_wholes(
-    state: State, binaries: Sequence[TrainedBinary], sides: Sequence[Sequence[int]]
-) -> dict[int, tuple[WholePartition, int]]:
-    """Return, for the binaries that are one of several sides, their partition and their side.
-
-    The sides of a partition have a common model. Each is the +1 side of its binary.
-    """
-    groups: dict[int, dict[int, int]] = {}
-    for k, binary in enumerate(binaries):
-        if binary.output is Output.SIDE:
-            groups.setdefault(id(binary.estimator), {})[binary.positive_index] = k
-    found: dict[int, tuple[WholePartition, int]] = {}
-    for places in groups.values():
-        model = binaries[next(iter(places.values()))].estimator
-        if len(places) != model.n_sides:
-            raise state.fault("binaries", f"a binary for each of the {model.n_sides} sides")
-        own = tuple([sides[2 * places[side] + 1] for side in range(model.n_sides)])
-        whole = WholePartition(model.name, own)
-        found |= {k: (whole, side) for side, k in places.items()}
-    return found
 
 
 # -- arrangements: which trained binaries answer for the partitions --------------------------------
@@ -425,7 +355,7 @@ def arrange_trained(
     """
     by_sides: dict[tuple[Hashable, Hashable], dict[BinaryName, int]] = {}
     for column, each in enumerate(trained):
-        names = by_sides.setdefault(sides_key(each), {})
+        names = by_sides.setdefault(each.sides_key, {})
         names.setdefault(each.binary, column)
     positions = bind_classes(scheme, classes)
     translate = ClassTranslation(positions, len(scheme.classes))

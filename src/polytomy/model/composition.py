@@ -35,7 +35,13 @@ from polytomy.model.arrangement import (
     is_walk_cheaper,
     resolve_solver,
 )
-from polytomy.model.decisions import ClassFrequencies, Costs, PriorShift
+from polytomy.model.decisions import (
+    ClassFrequencies,
+    Costs,
+    PriorShift,
+    check_top_k,
+    take_top_classes,
+)
 from polytomy.model.out_of_fold import (
     FinalCalibration,
     OutOfFold,
@@ -45,14 +51,7 @@ from polytomy.model.out_of_fold import (
     remember_samples,
 )
 from polytomy.model.scheme_argument import members_of
-from polytomy.model.trees import (
-    check_beam,
-    check_top_k,
-    find_tree_search,
-    search_tree,
-    take_top_classes,
-)
-from polytomy.scheme import CodingMatrix, Node, Scheme, SchemeEnsemble
+from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.solvers.solving import find_method
 
 Floats = NDArray[np.float64]
@@ -80,8 +79,8 @@ class Composition:
     final : FinalCalibration, optional
         Applied to the solver's probabilities.
     out_of_fold : OutOfFold, optional
-        What `final` was learnt from. If present, `with_solver`, `with_scheme` and `restricted_to`
-        learn the final calibration again.
+        What `final` was learnt from. If present, `with_solver` and `with_scheme` learn the
+        final calibration again.
     preprocessing : fitted Pipeline of transformers, optional
         Applied to samples before any binary sees them.
     frequencies : ClassFrequencies, optional
@@ -121,24 +120,7 @@ class Composition:
         classes = np.asarray(self.classes).view()
         classes.flags.writeable = False
         object.__setattr__(self, "classes", classes)
-        members = members_of(self.scheme)
-        n_binaries = len(self.bank.binaries)
-        if len(self.dichotomies) != n_binaries:
-            raise SchemeError(
-                f"each dichotomy needs one binary; got {n_binaries} binaries for "
-                f"{len(self.dichotomies)} dichotomies."
-            )
-        if len(self.arrangements) != len(members):
-            raise SchemeError(
-                f"each scheme needs one arrangement; got {len(self.arrangements)} for "
-                f"{len(members)}."
-            )
-        for member, arrangement in zip(members, self.arrangements, strict=True):
-            n_columns = len(arrangement.columns)
-            if not n_columns == len(arrangement.signs) == member.n_rows:
-                raise SchemeError(
-                    f"each partition needs one binary; got {n_columns} for {member.n_rows}."
-                )
+        for member in members_of(self.scheme):
             check_solver(member, self.solver)
         if not callable(self.solver):
             find_method(self.solver, "solver")  # "auto" must have been resolved before
@@ -151,8 +133,6 @@ class Composition:
             )
         if self.tie_order is not None and sorted(self.tie_order) != [*range(len(self.classes))]:
             raise SchemeError(f"the tie order {self.tie_order} does not have each class once.")
-        if self.final is not None:
-            self.final.check(len(self.classes), n_binaries)
 
     @property
     def binaries(self) -> tuple[TrainedBinary, ...]:
@@ -248,7 +228,7 @@ class Composition:
         return labels
 
     def top_classes(
-        self, X: Any, k: int, n_jobs: int | None = None, *, beam: int | None = None
+        self, X: Any, k: int, n_jobs: int | None = None
     ) -> tuple[NDArray[np.intp], Floats]:
         """Return the k likeliest classes of each sample, the likeliest first, in bounded memory.
 
@@ -258,29 +238,14 @@ class Composition:
         -------
         class_indices, probabilities : arrays of shape (n_samples, k)
         """
-        k, beam = check_top_k(k, len(self.classes)), check_beam(beam)
+        k = check_top_k(k, len(self.classes))
         if not self.gives_probabilities:
             raise ArgumentError(
                 f'solver="{self.solver}" gives scores, not probabilities. Use '
                 'with_solver("least-squares").'
             )
-        X = check_sparse(X)
-        final = None if self.final is None else self.final.map
-        found = None
-        if len(self.arrangements) == 1 and not callable(self.solver) and self.prior is None:
-            found = find_tree_search(self.arrangements[0], self.bank, final)
-        if found is not None and (final is None or beam is not None):
-            samples = found[1].prepare(self.preprocess(X))
-            return search_tree(*found, self.arrangements[0], samples, k, beam)
-        if beam is not None:
-            raise ArgumentError(
-                Argument("beam", beam),
-                " needs a tree with two branches at each node and linear binaries. Use ",
-                Argument("beam", None),
-                ".",
-            )
         return take_top_classes(
-            X,
+            check_sparse(X),
             k,
             len(self.binaries),
             lambda rows: self._score_block(self.preprocess(rows), n_jobs),
@@ -437,55 +402,6 @@ class Composition:
                 CalibrationWarning,
             )
         return other.calibrated_on(other.out_of_fold)
-
-    def restricted_to(self, partitions: Sequence[int]) -> Composition:
-        """Return the code made of some of the scheme's partitions, with only their binaries.
-
-        A nested scheme is flattened first. CodeError names classes that the remaining partitions do
-        not separate.
-
-        Parameters
-        ----------
-        partitions : positions in `scheme.partitions`
-        """
-        if isinstance(self.scheme, SchemeEnsemble):
-            raise SchemeError(
-                "an ensemble cannot be restricted to some partitions. Restrict one of its schemes."
-            )
-        (arrangement,) = self.arrangements
-        chosen = np.asarray(partitions)
-        n_partitions = self.scheme.n_partitions
-        is_index = chosen.ndim == 1 and chosen.dtype.kind in "iu"
-        if not is_index or ((chosen < 0) | (chosen >= n_partitions)).any():
-            raise ArgumentError(
-                Argument("partitions"),
-                f" must be whole numbers from 0 to {n_partitions - 1}; got {partitions!r}.",
-            )
-        flat = self.scheme.flatten()
-        (node,) = flat.nodes
-        row_counts = flat.code.rows_per_partition[chosen]
-        starts = first_rows(flat)[chosen]
-        rows = np.concatenate(
-            [chosen[:0], *map(np.arange, starts, starts + row_counts)], dtype=np.intp
-        )
-        restricted = Node(
-            tuple(node.binaries[k] for k in chosen.tolist()),
-            CodingMatrix(flat.code.matrix[rows], row_counts),
-            node.branches,
-        )
-        scheme = Scheme(flat.classes, [restricted])
-        columns = arrangement.columns[rows]
-        kept, places = np.unique(columns, return_inverse=True)
-        own = Arrangement(scheme, arrangement.positions, places, arrangement.signs[rows])
-        bank = Bank([self.binaries[k] for k in kept], self.bank.dtype)
-        scores = self.out_of_fold
-        return self._changed(
-            scheme=scheme,
-            dichotomies=tuple(self.dichotomies[k] for k in kept),
-            arrangements=(own,),
-            bank=bank,
-            out_of_fold=None if scores is None else scores.take_binaries(kept),
-        )
 
     def __repr__(self) -> str:
         solver = f'"{self.solver}"' if isinstance(self.solver, str) else repr(self.solver)

@@ -41,7 +41,7 @@ from polytomy.learners.workload import Trained, TrainingOptions
 from polytomy.metrics import METRICS, JudgedSamples
 from polytomy.model.sets import ConformityRows, collect_conformity
 from polytomy.routines.threads import one_blas_thread
-from polytomy.states import LARGEST, State, field_values, stored_as
+from polytomy.states import LARGEST, State, stored_as
 
 Floats = NDArray[np.float64]
 
@@ -91,10 +91,6 @@ class OutOfFold:
     def take_binaries(self, columns: Sequence[int] | NDArray[np.intp]) -> OutOfFold:
         """Return the scores of some of the binaries."""
         return replace(self, scores=self.scores[:, np.asarray(columns, dtype=np.intp)])
-
-    def state(self) -> dict[str, Any]:
-        """Return all fields."""
-        return field_values(self)
 
     @classmethod
     def from_state(cls, state: State) -> OutOfFold:
@@ -165,26 +161,9 @@ def find_fold_rule(
     return FoldRule(final_calibration, None if has_folds else _ENOUGH_ROWS, seed)
 
 
-def plan_folds(
-    rule: FoldRule | None,
-    X: Any,
-    class_indices: NDArray[np.intp],
-    n_classes: int,
-    n_binaries: int,
-    options: TrainingOptions,
-) -> Folds | None:
-    """Return the folds that all binaries share, or None if nothing needs folds.
-
-    Parameters
-    ----------
-    rule : FoldRule, optional
-    X : training data
-    class_indices : array of shape (n_rows,)
-    n_classes, n_binaries : int
-    options : TrainingOptions
-    """
-    if rule is None:
-        return None
+def plan_folds(rule: FoldRule, X: Any, n_binaries: int, options: TrainingOptions) -> Folds:
+    """Return the folds that all binaries share."""
+    class_indices = options.class_indices
     folds = make_folds(X, class_indices, options.cv, rule.seed)
     if not takes_weights(options):
         folds = replace(folds, weight=None)
@@ -192,9 +171,10 @@ def plan_folds(
         return folds.without_scores()
     if rule.enough_rows is not None:
         folds = folds.first(rule.enough_rows)
-    has_weight = calibration_weights(options, class_indices, n_classes) > 0
+    has_weight = calibration_weights(options) > 0
     is_kept = has_weight & _is_class_known(folds, class_indices, has_weight)
-    return folds.keep_scored(is_kept, MOST_SCORES // max(1, n_binaries, n_classes), rule.seed)
+    n_columns = max(1, n_binaries, len(options.classes))
+    return folds.keep_scored(is_kept, MOST_SCORES // n_columns, rule.seed)
 
 
 def collect_out_of_fold(
@@ -202,9 +182,7 @@ def collect_out_of_fold(
     folds: Folds,
     trained: Sequence[Trained],
     X: Any,
-    class_indices: NDArray[np.intp],
     options: TrainingOptions,
-    n_classes: int,
 ) -> OutOfFold | None:
     """Return the out-of-fold scores of trained binaries; None if a fold could not be trained.
 
@@ -214,16 +192,14 @@ def collect_out_of_fold(
     folds : Folds
     trained : trained binaries; those that were trained elsewhere have no scores yet
     X : training data
-    class_indices : array of shape (n_rows,)
     options : TrainingOptions
-    n_classes : int
     """
-    rows = folds.scored
+    rows, class_indices = folds.scored, options.class_indices
     if not len(rows):
         warn_of_no_rows()
     if not len(rows) or any(each.scores is None and each.binary.shortcoming for each in trained):
         return None
-    weight = calibration_weights(options, class_indices, n_classes)[rows]
+    weight = calibration_weights(options)[rows]
     return OutOfFold(
         score_samples(trained, X, folds),
         rows,
@@ -281,17 +257,17 @@ def have_folds_anyway(options: TrainingOptions, dichotomies: Sequence[Dichotomy]
     return any(choose_output(each, "auto") is Output.MARGIN for each in estimators.values())
 
 
-def calibration_weights(
-    options: TrainingOptions, class_indices: NDArray[np.intp], n_classes: int
-) -> Floats:
+def calibration_weights(options: TrainingOptions) -> Floats:
     """Return the weights for the final calibration: those of training.
 
     If both sides of each problem were balanced, all classes get the same total weight; otherwise
     the final calibration would undo the balancing.
     """
+    class_indices = options.class_indices
     weight = check_weights(options.arguments.sample_weight, len(class_indices))
     if options.balances_sides:
-        balanced = class_weights("balanced", np.arange(n_classes), class_indices, weight)
+        labels = np.arange(len(options.classes))
+        balanced = class_weights("balanced", labels, class_indices, weight)
         weight = check_weights(balanced, len(class_indices))
     return weight
 
@@ -435,15 +411,6 @@ class FinalCalibration:
     score: dict[str, float]
     probabilities: Floats | None = None
     conformity: ConformityRows | None = None
-
-    def check(self, n_classes: int, n_binaries: int) -> None:
-        """Raise a SchemeError unless the map has the right shape."""
-        if hasattr(self.map, "check_shape"):
-            self.map.check_shape(n_classes, n_binaries)
-
-    def state(self) -> dict[str, Any]:
-        """Return all fields."""
-        return field_values(self)
 
     @classmethod
     def from_state(cls, state: State) -> FinalCalibration:

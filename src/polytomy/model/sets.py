@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
-from polytomy.states import LARGEST, State, field_values, stored_as
+from polytomy.states import LARGEST, State, stored_as
 
 Floats = NDArray[np.float64]
 
@@ -59,10 +59,6 @@ class ConformityRows:
     log_proba: NDArray[np.float16]
     class_indices: NDArray[np.intp]
     weight: Floats
-
-    def state(self) -> dict[str, Any]:
-        """Return all fields."""
-        return field_values(self)
 
     @classmethod
     def from_state(cls, state: State) -> ConformityRows:

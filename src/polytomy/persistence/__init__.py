@@ -1,6 +1,5 @@
 """Model files: polytomy's own, LIBSVM's, and control files that name models."""
 
-from polytomy.persistence.control_files import load_control
 from polytomy.persistence.detection import (
     FileKind,
     OpenedModel,
@@ -10,6 +9,7 @@ from polytomy.persistence.detection import (
     read_info,
 )
 from polytomy.persistence.info import ModelInfo
+from polytomy.persistence.libagf_files import load_control
 from polytomy.persistence.libsvm_models import read_libsvm, write_libsvm
 from polytomy.persistence.saving import save
 

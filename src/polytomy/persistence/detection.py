@@ -12,11 +12,14 @@ from polytomy.datasets import FORMATS
 from polytomy.errors import ModelFileError
 from polytomy.learners.preparation import split_pipeline
 from polytomy.persistence.archive import open_model_file
-from polytomy.persistence.control_files import load_control
 from polytomy.persistence.info import ModelInfo, info_of_loaded, read_saved_info
-from polytomy.persistence.libagf_files import HEAD_BYTES, is_all_in_one, load_all_in_one
-from polytomy.persistence.libsvm_models import check_kernel_rows, classifier_from_libsvm
-from polytomy.persistence.libsvm_text import read_model
+from polytomy.persistence.libagf_files import (
+    HEAD_BYTES,
+    is_all_in_one,
+    load_all_in_one,
+    load_control,
+)
+from polytomy.persistence.libsvm_models import check_kernel_rows, classifier_from_libsvm, read_model
 from polytomy.persistence.saving import load_archive
 
 _ZIP, _LIBSVM = b"PK", b"svm_type"

@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from polytomy.errors import ModelFileError
-from polytomy.learners.borders import BorderMachine
 from polytomy.learners.estimator_states import share_support_vectors
 from polytomy.learners.specification import specification_of
-from polytomy.learners.svm.machines import KernelMachine
 from polytomy.learners.trained import Output, TrainedBinary
 from polytomy.model.out_of_fold import FinalCalibration
 from polytomy.model.scheme_argument import members_of
@@ -145,21 +143,20 @@ def _describe_final(final: FinalCalibration) -> dict[str, Any]:
 
 def _kind_of(binary: TrainedBinary) -> str:
     """Return the kind of a binary in a word or two."""
-    if binary.output is Output.SIDE:
-        return "side of a model"
     if binary.output is Output.CONSTANT:
         return "constant"
     estimator, prefix = binary.estimator, "" if binary.columns is None else "precomputed "
     while type(estimator) is Pipeline:
         estimator, prefix = estimator.steps[-1][1], "scaled "
     # Registered types have defaults for all parameters; others may not.
-    return prefix + ("other" if find_kind_of(estimator) is None else _kind_of_type(type(estimator)))
+    is_known = hasattr(estimator, "kind_of_model") or find_kind_of(estimator) is not None
+    return prefix + (_kind_of_type(type(estimator)) if is_known else "other")
 
 
 @lru_cache(maxsize=64)
 def _kind_of_type(type_: Any) -> str:
-    if type_ in (KernelMachine, BorderMachine):
-        return "svc" if type_ is KernelMachine else "borders"
+    if hasattr(type_, "kind_of_model"):
+        return str(type_.kind_of_model)
     if not type_.__module__.startswith("sklearn."):
         return "other"
     return specification_of(type_()).split()[0]

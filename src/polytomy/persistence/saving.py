@@ -47,9 +47,8 @@ from polytomy.persistence.archive import (
     open_archive,
     write_archive,
 )
-from polytomy.persistence.compositions import allows_probabilities
 from polytomy.persistence.info import describe_model
-from polytomy.persistence.models import check_fitted
+from polytomy.persistence.models import allows_probabilities, check_fitted
 from polytomy.persistence.packing import Packer, Unpacker
 from polytomy.persistence.skops_objects import dump_skops_objects, load_skops_objects
 from polytomy.regression import PolytomyRegressor

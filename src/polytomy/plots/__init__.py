@@ -5,9 +5,8 @@ store what they drew in ``ax_`` and ``figure_``. Functions return the axes. All 
 given axes, or on a new figure.
 """
 
-from polytomy.plots.matrices import ConfusionMatrixDisplay, distances
-from polytomy.plots.partitions import BinaryReliabilityDisplay, code, explanation
-from polytomy.plots.reliability import ReliabilityDisplay
+from polytomy.plots.answers import BinaryReliabilityDisplay, ReliabilityDisplay, explanation
+from polytomy.plots.matrices import ConfusionMatrixDisplay, code, distances
 from polytomy.plots.searches import ParetoDisplay, grid, pareto
 from polytomy.plots.trees import TreeDisplay, tree
 

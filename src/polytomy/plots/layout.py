@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.inputs.arguments import Parameter
-from polytomy.metrics.reliability import check_bins, tabulate_reliability
+from polytomy.metrics.scores import check_bins, tabulate_reliability
 from polytomy.scheme import ClassRef, NodeRef, Scheme
 
 Floats = NDArray[np.float64]

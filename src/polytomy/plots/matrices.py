@@ -1,4 +1,4 @@
-"""Matrices of classes: confusion and distances."""
+"""Plots of matrices: confusion, distances and codes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from polytomy.metrics.metric import check_predicted_labels
 from polytomy.model.arrangement import bind_classes
 from polytomy.model.scheme_argument import members_of, scheme_from
 from polytomy.plots import canvas
-from polytomy.plots.fitted import find_fitted
+from polytomy.plots.fitted import find_fitted, scheme_of
 from polytomy.plots.layout import shade_confusion, shares_of_rows
-from polytomy.scheme import Scheme
+from polytomy.scheme import CodingMatrix, Scheme
 
 _CONFUSION_CELL, _SIDES = 0.42, (2.2, 7.5)  # inches: a cell, and the smallest and largest side
 _MOST_NUMBERS = 20
@@ -37,6 +37,8 @@ _NORMALIZE = Parameter("normalize", choices=tuple(_NORMALIZED), allows_none=True
 Linkage = Literal["single", "complete", "average"]
 _MOST_DISTANCES = 12
 _DISTANCE_CELL, _LEAST_SIDE = 0.32, 1.6  # inches
+_CODE_CELL = 0.3  # inches
+_MOST_EDGES = 60
 
 
 class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[misc]
@@ -448,3 +450,82 @@ def _make_axes(between: ClassDistances, figure: Any, ax: Any) -> tuple[Any, Any]
         figure = canvas.import_pyplot().figure(figsize=size, layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(1, 2.2))
     return left, right
+
+
+def code(scheme: Scheme | CodingMatrix | Any, *, ax: Any = None) -> Any:
+    """Draw a coding matrix, one row per partition: blue for −1, orange for +1, empty for 0.
+
+    Parameters
+    ----------
+    scheme : Scheme, CodingMatrix or array, or a fitted classifier, or a pipeline or search of one
+        A scheme that is not flat is flattened.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    axes
+
+    Examples
+    --------
+    >>> import polytomy as pt
+    >>> axes = pt.plots.code(pt.parse("m {a n {b c}}"))
+    >>> axes.images[0].get_array().tolist()
+    [[-1, 1, 1], [0, -1, 1]]
+    """
+    canvas.import_pyplot()  # raises a helpful error if it is missing
+    if hasattr(scheme, "fit"):
+        scheme = scheme_of(scheme)
+    if isinstance(scheme, Scheme):
+        flat = scheme if scheme.is_flat else scheme.flatten()
+        matrix, classes = flat.code.matrix, [str(label) for label in flat.classes]
+        names = [name for partition in flat.partitions for name in partition.row_names]
+    else:
+        matrix = (scheme if isinstance(scheme, CodingMatrix) else CodingMatrix(scheme)).matrix
+        classes = [str(k) for k in range(matrix.shape[1])]
+        names = [str(i) for i in range(len(matrix))]
+    n_rows, n_columns = matrix.shape
+    if not n_rows:
+        raise ArgumentError("A scheme with a single class has no partitions to draw.")
+    size = [0.9 + _CODE_CELL * max(3, min(n, 40)) for n in matrix.shape]
+    ax = canvas.axes_or_new(
+        ax, size[1] + canvas.estimate_length(names), size[0] + canvas.estimate_length(classes)
+    )
+    draw_cells(ax, matrix)
+    ax.set_xlabel("class")
+    ax.set_ylabel("partition")
+    width, height = canvas.size_in_inches(ax)
+    canvas.label_classes(ax.xaxis, classes, width)
+    canvas.label_classes(ax.yaxis, names, height)
+    for n, draw in ((n_rows, ax.axhline), (n_columns, ax.axvline)):
+        for edge in np.arange(n - 1 if n <= _MOST_EDGES else 0) + 0.5:
+            draw(edge, color="white", linewidth=1)
+    canvas.style_axes(ax, is_matrix=True)
+    _explain_colours(ax, matrix)
+    return ax
+
+
+def draw_cells(
+    ax: Any, matrix: NDArray[np.int8], extent: tuple[float, float, float, float] | None = None
+) -> Any:
+    """Draw a matrix of −1, 0 and +1; return the image."""
+    from matplotlib.colors import ListedColormap
+
+    colours = ListedColormap([canvas.NEGATIVE, canvas.PAPER, canvas.POSITIVE])
+    # If cells are smaller than pixels, their colours are averaged, not their numbers.
+    return ax.imshow(
+        matrix, cmap=colours, vmin=-1, vmax=1, aspect="auto",
+        interpolation="antialiased", interpolation_stage="rgba", extent=extent,
+    )  # fmt: skip
+
+
+def _explain_colours(ax: Any, matrix: NDArray[np.int8]) -> None:
+    """Draw a legend above the matrix."""
+    from matplotlib.patches import Patch
+
+    patches = [Patch(color=canvas.NEGATIVE, label="−1"), Patch(color=canvas.POSITIVE, label="+1")]
+    if (matrix == 0).any():
+        patches.append(Patch(facecolor=canvas.PAPER, edgecolor="#cccccc", label="not used"))
+    ax.legend(
+        handles=patches, fontsize=canvas.SMALL, frameon=False, ncols=3, loc="lower right",
+        bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, handlelength=1.0, columnspacing=1.2,
+    )  # fmt: skip

@@ -17,7 +17,7 @@ from polytomy.metrics.metric import check_judged_samples
 from polytomy.plots import canvas
 from polytomy.plots.fitted import ask_probabilities, find_class_indices, find_fitted, scheme_of
 from polytomy.plots.layout import COLUMN, TreeLayout, distances_at_nodes, place_nodes
-from polytomy.plots.partitions import draw_cells
+from polytomy.plots.matrices import draw_cells
 from polytomy.scheme import Node, Scheme
 
 _ROW = 0.32  # inches per class

@@ -1,8 +1,7 @@
 """Regression: a continuous target in ordered bins, and its predicted distribution."""
 
-from polytomy.regression.bins import TargetBins
 from polytomy.regression.calibration import CumulativeScaling, IntervalCorrection
-from polytomy.regression.distribution import BinnedDistribution
+from polytomy.regression.distribution import BinnedDistribution, TargetBins
 from polytomy.regression.regressor import PolytomyRegressor
 
 __all__ = [

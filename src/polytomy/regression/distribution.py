@@ -1,8 +1,9 @@
-"""Predicted distributions of a number: bins with probabilities."""
+"""Bins of a continuous target, and predicted distributions over them."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.errors import ArgumentError
 from polytomy.inputs.numbers import check_levels
 from polytomy.metrics.continuous import crps_of_bins
+from polytomy.states import State, field_values, stored_as
 
 Floats = NDArray[np.float64]
 
@@ -235,3 +237,242 @@ class BinnedDistribution:
     def _result(self, answer: Floats, is_flat: bool) -> Floats:
         answer = np.broadcast_to(answer, (len(self), answer.shape[1]))
         return np.array(answer[:, 0] if is_flat else answer)
+
+
+# -- Bins of a continuous target: the classes of the classifier behind a regressor --
+
+
+Indices = NDArray[np.intp]
+
+# The number of bins grows with the square root of the number of samples. On data used for no other
+# result, these were the fewest bins with close to the best scores.
+_BINS_PER_ROOT = 1.2
+_MOST_BINS = 30
+# A value is an atom if it has this share of its bin, and the weight of this many samples.
+_ATOM_SHARE = 0.25
+_ATOM_SAMPLES = 5.0
+# Bins with less than both of these, half a bin and a few samples, are joined to a neighbour. So
+# are bins of one sample, which a classifier cannot learn.
+_FEWEST_SHARE = 0.5
+_FEWEST_SAMPLES = 5.0
+_MORE_THAN_ONE = 1.5
+
+
+@stored_as("bins")
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetBins:
+    """Bins of a number, and how the training values are spread inside each of them.
+
+    A bin consists of pieces, and the distribution function is linear on each piece. Most bins are
+    one piece. The first and last bins, which extend to the extremes, have finer pieces towards
+    them. A piece without width is an atom: many training values are the same.
+
+    Attributes
+    ----------
+    last_values : array of shape (n_bins,), the largest training value of each bin
+    edges : array of shape (n_pieces + 1,), not decreasing, from the smallest training value to the
+        largest
+    bin_of : array of shape (n_pieces,), the bin of each piece, ascending
+    shares : array of shape (n_pieces,)
+        The share of its bin's probability that each piece gets; they sum to one in each bin.
+    """
+
+    last_values: Floats
+    edges: Floats
+    bin_of: Indices
+    shares: Floats
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins."""
+        return len(self.last_values)
+
+    def assign(self, y: Floats) -> Indices:
+        """Return the bin of each training value."""
+        return np.searchsorted(self.last_values[:-1], y, side="left")
+
+    def spread(self, probabilities: Floats) -> Floats:
+        """Return the masses of the pieces, given the probabilities of the bins.
+
+        Parameters
+        ----------
+        probabilities : array of shape (n_samples, n_bins)
+        """
+        return np.asarray(probabilities[:, self.bin_of] * self.shares)
+
+    def state(self) -> dict[str, Any]:
+        """Return all fields."""
+        return field_values(self)
+
+    @classmethod
+    def from_state(cls, state: State) -> TargetBins:
+        """Return the bins of a state."""
+        largest = np.finfo(np.float64).max / 2  # the difference of two values must be finite
+        last_values = state.floats("last_values", (None,), -largest, largest)
+        edges = state.floats("edges", (None,), -largest, largest)
+        n_bins, n_pieces = len(last_values), len(edges) - 1
+        if not n_bins or np.any(np.diff(last_values) <= 0):
+            raise state.fault("last_values", "an array of ascending numbers")
+        if n_pieces < 1 or np.any(np.diff(edges) < 0):
+            raise state.fault("edges", "an array of numbers that do not decrease")
+        bin_of = state.indices("bin_of", n_bins, n_pieces)
+        if np.any(np.diff(bin_of) < 0):
+            raise state.fault("bin_of", "an array of bins in order")
+        shares = state.floats("shares", (n_pieces,), least=0.0)
+        if np.any(np.abs(np.bincount(bin_of, shares, n_bins) - 1) > 1e-6):
+            raise state.fault("shares", "an array of shares that sum to one in each bin")
+        return cls(last_values, edges, bin_of, shares)
+
+
+def choose_n_bins(n_values: float) -> int:
+    """Return the number of bins for a number of training values.
+
+    Examples
+    --------
+    >>> [choose_n_bins(n) for n in (2, 10, 100, 1000, 10_000, 100_000)]
+    [2, 4, 12, 30, 30, 30]
+    """
+    return int(np.clip(np.round(_BINS_PER_ROOT * np.sqrt(n_values)), 2, _MOST_BINS))
+
+
+def make_bins(y: Floats, weight: Floats, n_bins: int | None) -> TargetBins:
+    """Return bins of about the same weight; none is empty.
+
+    A value with the weight of several bins is one bin. If there are no more distinct values than
+    bins, each value that repeats is a bin.
+
+    Parameters
+    ----------
+    y : array of shape (n_samples,), finite
+    weight : array of shape (n_samples,), not all zero
+        A weight of two counts as two samples; samples without weight are ignored.
+    n_bins : int, the maximum number of bins; None leaves the choice to `choose_n_bins`
+
+    Examples
+    --------
+    >>> bins = make_bins(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0]), np.ones(9), 3)
+    >>> bins.last_values, bins.edges
+    (array([0., 2., 4.]), array([0. , 0. , 2.5, 3.5, 4. ]))
+    """
+    is_counted = weight > 0
+    values, inverse = np.unique(y[is_counted], return_inverse=True)
+    mass: Floats = np.bincount(inverse, weight[is_counted]).astype(np.float64)
+    # Weights that sum to one say nothing about the number of samples.
+    n_samples = max(float(mass.sum()), float(len(values)))
+    mass = np.asarray(mass / mass.sum())
+    if n_bins is None:
+        n_bins = choose_n_bins(n_samples)
+    bin_of = _join_values(mass, n_bins, n_samples)
+    groups = _divide_bins(values, mass, bin_of, n_samples)
+    is_last = np.append(bin_of[1:] != bin_of[:-1], True)
+    return _lay_out(groups, values[is_last])
+
+
+def _join_values(mass: Floats, n_bins: int, n_samples: float) -> Indices:
+    """Return the bin of each value; bins have about the same mass, and none is too small."""
+    bin_of = np.arange(len(mass))
+    if len(mass) > n_bins:
+        bin_of = _share_bins(mass, n_bins)
+    few = min(_FEWEST_SAMPLES / n_samples, _FEWEST_SHARE / n_bins)
+    fewest = max(few, _MORE_THAN_ONE / n_samples)
+    while bin_of[-1] > 0:
+        masses = np.bincount(bin_of, mass)
+        lightest = int(np.argmin(masses))
+        if len(masses) <= n_bins and masses[lightest] >= fewest:
+            break
+        sides = [k for k in (lightest - 1, lightest + 1) if 0 <= k < len(masses)]
+        neighbour = min(sides, key=lambda k: masses[k])
+        bin_of = np.where(bin_of >= max(lightest, neighbour), bin_of - 1, bin_of)
+    return bin_of
+
+
+def _share_bins(mass: Floats, n_bins: int) -> Indices:
+    """Return the bin of each value, with a few bins too many around heavy values.
+
+    A value with the mass of a bin or more takes one bin, and the other values share the rest.
+    """
+    is_heavy = mass >= 1.0 / n_bins
+    n_light = n_bins - np.count_nonzero(is_heavy)
+    sizes = np.where(is_heavy, 1.0, mass * (n_light / mass[~is_heavy].sum()))  # in bins
+    slot = np.floor(np.cumsum(sizes) - 0.5 * sizes)
+    is_start = np.append(True, np.diff(slot) > 0) | is_heavy | np.append(False, is_heavy[:-1])
+    return np.asarray(np.cumsum(is_start) - 1)
+
+
+class _Groups(NamedTuple):
+    """Neighbouring values that form one piece of a bin, with the data that `_lay_out` needs."""
+
+    first: Floats
+    last: Floats
+    is_atom: NDArray[np.bool_]
+    bin_of: Indices
+    shares: Floats
+
+
+def _divide_bins(values: Floats, mass: Floats, bin_of: Indices, n_samples: float) -> _Groups:
+    total = np.bincount(bin_of, mass)
+    share = mass / total[bin_of]
+    n_values = np.bincount(bin_of)
+    is_heavy = (share >= _ATOM_SHARE) & (mass * n_samples >= _ATOM_SAMPLES)
+    is_heavy |= n_values[bin_of] == 1
+    piece = np.zeros(len(values))
+    last = bin_of[-1]
+    for outer in {0, last}:  # inner bins are one piece
+        own = bin_of == outer
+        middles = np.cumsum(share[own]) - 0.5 * share[own]
+        piece[own] = _number_tail(middles, outer == 0, outer == last)
+    starts = np.flatnonzero(
+        np.append(True, np.diff(bin_of) > 0)
+        | np.append(True, np.diff(piece) != 0)
+        | is_heavy
+        | np.append(False, is_heavy[:-1])
+    )
+    ends = np.append(starts[1:], len(values)) - 1
+    shares = np.add.reduceat(share, starts)
+    return _Groups(values[starts], values[ends], is_heavy[starts], bin_of[starts], shares)
+
+
+def _number_tail(middles: Floats, is_first: bool, is_last: bool) -> Floats:
+    """Return a number for each value of the first or the last bin, the same within a piece.
+
+    Each piece has half the mass of the previous one, towards the extreme, so that a tail or an
+    outlier gets no more mass than it has.
+
+    Parameters
+    ----------
+    middles : array of shape (n_values,), ascending, the mass of the bin up to the middle of each
+        value
+    is_first, is_last : bool, whether it is the first and whether it is the last bin; the only bin
+        has two tails
+    """
+    outside = middles if is_first else 1.0 - middles
+    if is_first and is_last:
+        outside = 2.0 * np.minimum(middles, 1.0 - middles)
+    piece = np.floor(-np.log2(np.maximum(outside, np.finfo(np.float64).tiny)))
+    is_lower = (middles < 0.5) & is_first & is_last
+    return np.asarray(np.where(is_lower, -1.0 - piece, piece))
+
+
+def _lay_out(groups: _Groups, last_values: Floats) -> TargetBins:
+    """Return bins whose pieces meet halfway between values, or at an atom."""
+    edges: list[float] = [float(groups.first[0])]
+    bin_of: list[int] = []
+    shares: list[float] = []
+    n_groups = len(groups.first)
+    for k in range(n_groups):
+        own = int(groups.bin_of[k])
+        if groups.is_atom[k] and groups.first[k] > edges[-1]:
+            # Nothing lies between two neighbouring atoms.
+            edges.append(float(groups.first[k]))
+            bin_of.append(own)
+            shares.append(0.0)
+        upper = float(groups.last[k])
+        if not groups.is_atom[k] and k < n_groups - 1:
+            after = float(groups.first[k + 1])
+            upper = after if groups.is_atom[k + 1] else 0.5 * upper + 0.5 * after
+        edges.append(upper)
+        bin_of.append(own)
+        shares.append(float(groups.shares[k]))
+    return TargetBins(
+        last_values, np.array(edges), np.array(bin_of, dtype=np.intp), np.array(shares)
+    )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from polytomy.report import score_figures, tables
+from polytomy.report import figures as score_figures
+from polytomy.report import tables
 from polytomy.report.markup import (
     Child,
     Markup,
@@ -21,8 +22,7 @@ from polytomy.report.markup import (
     tag,
 )
 from polytomy.trials import MEASURES, Beside, Cell, Comparison, Results, Table, summarise
-from polytomy.trials.results import PairName, format_cell
-from polytomy.trials.statistics import Interval
+from polytomy.trials.results import Interval, PairName, format_cell
 from polytomy.trials.summary import HEADLINE, Lead, compare_on, find_lead
 
 _FURTHER = ("log_loss", "fit_seconds", "predict_seconds")

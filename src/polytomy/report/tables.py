@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
-from polytomy.report.drawing import series_colour
 from polytomy.report.markup import Child, Markup, data_table, heading, number_cell, tag
 from polytomy.trials import MEASURES, Beside, Cell, Comparison, Measure, Published, Results, Table
 from polytomy.trials.results import PairName, format_cell
@@ -25,6 +24,7 @@ _KEY: dict[_Verdict, str] = {
     "worse": "ours is worse.",
 }
 _NOTE_MARK = "†"
+_N_COLOURS = 8
 _SIGNIFICANCE_LEVEL = 0.05
 _DIRECTIONS = {"largest": "Larger is better.", "smallest": "Smaller is better.", None: ""}
 
@@ -79,7 +79,7 @@ def name_pairs(results: Results) -> dict[PairName, Name]:
     [('tree, greedy', '1', 'c0'), ('tree, voting', '2', 'c0'), ('tree', '', 'c0')]
     """
     configurations = list(dict.fromkeys(pair[0] for pair in results.pairs))
-    colours = {each: series_colour(k) for k, each in enumerate(configurations)}
+    colours = {each: f"c{k % _N_COLOURS}" for k, each in enumerate(configurations)}
     found = {(each, ""): Name(each, "", "", colours[each]) for each in configurations}
     pairs = {pair: Name(*pair, str(k), colours[pair[0]]) for k, pair in enumerate(results.pairs, 1)}
     return pairs | {pair: name for pair, name in found.items() if pair not in pairs}

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from polytomy.errors import CodeError
-from polytomy.scheme import rank as ranks
 from polytomy.scheme import structure
 from polytomy.scheme.code_checks import read_matrix, read_row_counts
 from polytomy.scheme.structure import (
@@ -248,11 +247,11 @@ class CodingMatrix:
             # The eigenvalues of a·I + b·11ᵀ are a, which is positive, and a + b·n_classes.
             diagonal, offset = self.equiangular
             return self.n_classes - (diagonal + offset * self.n_classes == 0)
-        return ranks.matrix_rank(self.matrix)
+        return structure.matrix_rank(self.matrix)
 
     @cached_property
     def _n_components(self) -> int:
-        return ranks.count_components(self.matrix)
+        return structure.count_components(self.matrix)
 
     @property
     def is_determined(self) -> bool:
@@ -267,7 +266,7 @@ class CodingMatrix:
             return () if self._n_components == 1 else tuple(range(self.n_classes))
         if self.is_tree or self.is_adjacent or self.is_equiangular:
             return ()
-        return ranks.find_undetermined(self.matrix)
+        return structure.find_undetermined(self.matrix)
 
     @property
     def minimum_distance(self) -> float:

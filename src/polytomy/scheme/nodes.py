@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from polytomy.errors import Argument, SchemeError
 from polytomy.language.lexer import escape_quoted, find_lone_surrogate, is_bare_word
-from polytomy.language.syntax_tree import Word
+from polytomy.language.parser import Word
+from polytomy.scheme.codes import direct
 from polytomy.scheme.coding_matrix import CodingMatrix
-from polytomy.scheme.standard_codes import direct
 
 if TYPE_CHECKING:
     from polytomy.scheme.scheme import Scheme

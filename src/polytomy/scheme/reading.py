@@ -24,7 +24,7 @@ from polytomy.errors import (
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.language import MAX_CHARACTERS, parse_text
 from polytomy.language.lexer import Kind, Report, Source, Span, tokenize
-from polytomy.language.syntax_tree import (
+from polytomy.language.parser import (
     Branch,
     Coded,
     Designed,
@@ -34,6 +34,7 @@ from polytomy.language.syntax_tree import (
     WrittenPartition,
 )
 from polytomy.scheme.code_checks import MAX_ENTRIES, join_names
+from polytomy.scheme.codes import SHORT_FORMS
 from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.scheme.nodes import (
     DEFAULT_BASE,
@@ -51,7 +52,6 @@ from polytomy.scheme.nodes import (
     word_to_label,
 )
 from polytomy.scheme.scheme import Scheme
-from polytomy.scheme.short_forms import SHORT_FORMS
 
 _NEIGHBOURS = 11  # libAGF's default for -k
 

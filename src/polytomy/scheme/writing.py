@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polytomy.language.lexer import Span, is_code_letter, printable
-from polytomy.language.syntax_tree import (
+from polytomy.language.parser import (
     Branch,
     Coded,
     Designed,
@@ -17,6 +17,7 @@ from polytomy.language.syntax_tree import (
     WrittenPartition,
     print_word,
 )
+from polytomy.scheme.codes import DIRECT, find_short_form
 from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.scheme.nodes import (
     DEFAULT_BASE,
@@ -32,7 +33,6 @@ from polytomy.scheme.nodes import (
     own_base,
     partition_name,
 )
-from polytomy.scheme.short_forms import DIRECT, find_short_form
 
 if TYPE_CHECKING:
     from polytomy.scheme.scheme import Scheme

@@ -11,7 +11,7 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.onnx_graph import Graph, Value
 from polytomy.scheme import CodingMatrix, Scheme
-from polytomy.solvers.coupling import HASTIE_TIBSHIRANI, LIBSVM, PRICE, WU_LIN_WENG_1
+from polytomy.solvers.coupling import DIVERGENCE, HASTIE_TIBSHIRANI, LIBSVM, PRICE, WU_LIN_WENG_1
 from polytomy.solvers.decoding import (
     GREEDY,
     HAMMING,
@@ -20,7 +20,6 @@ from polytomy.solvers.decoding import (
     VOTING,
     Loss,
 )
-from polytomy.solvers.divergence import DIVERGENCE
 from polytomy.solvers.least_squares import LEAST_SQUARES
 from polytomy.solvers.method import Method, check_decisions, scale_weights
 from polytomy.solvers.nested import (

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import tomllib
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +30,53 @@ from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.label_order import has_natural_order, match_class_order, sort_naturally
 from polytomy.inputs.rows import refuse_masked
 from polytomy.inputs.sparse import check_sparse, is_sparse
-from polytomy.trials.catalogue import CATALOGUE, KnownDataset
+
+# LIBSVM's defaults: C = 1 and gamma = 1 / n_features.
+DEFAULT_ESTIMATOR = "svc gamma=auto"
+
+
+class KnownDataset(NamedTuple):
+    """A dataset as used in the experiments of Mills (2019).
+
+    Attributes
+    ----------
+    name : str
+    n_features : int
+    classes : labels, in the order used by codes over ordered classes
+    counts : number of samples of each class
+    checksum : checksum of the features, see `polytomy.trials.datasets.compute_checksum`
+    openml : ID of the dataset at openml.org; None if it is not there
+    estimator : specification of the binary classifier
+    """
+
+    name: str
+    n_features: int
+    classes: tuple[str, ...]
+    counts: tuple[int, ...]
+    checksum: str
+    openml: int | None = None
+    estimator: str = DEFAULT_ESTIMATOR
+
+    @property
+    def n_samples(self) -> int:
+        """Total number of samples."""
+        return sum(self.counts)
+
+
+def _read_catalogue() -> dict[str, KnownDataset]:
+    text = files("polytomy.trials").joinpath("catalogue.toml").read_text(encoding="utf-8")
+    found = {}
+    for entry in tomllib.loads(text)["dataset"]:
+        entry |= {key: tuple(entry[key]) for key in ("classes", "counts")}
+        found[entry["name"]] = KnownDataset(**entry)
+    return found
+
+
+CATALOGUE: dict[str, KnownDataset] = _read_catalogue()
+"""The datasets of the experiments by name, in the order of the tables."""
+
+
+# -- Datasets for trials: from a folder, bundled with scikit-learn, from openml.org, or as arrays --
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,18 +19,17 @@ from polytomy.designs.registry import uses_class_order
 from polytomy.distances import hausdorff
 from polytomy.errors import Argument, ArgumentError, ClassOrderWarning, DataError, warn_caller
 from polytomy.model.arrangement import Solver
-from polytomy.model.parameters import PARALLEL_CHECKS
+from polytomy.model.estimator import PARALLEL_CHECKS
 from polytomy.trials.datasets import Dataset, load_datasets
-from polytomy.trials.measures import MAIN_MEASURES
-from polytomy.trials.measuring import measure_trial
 from polytomy.trials.protocol import (
     Protocol,
     ProtocolOptions,
     describe_estimator,
+    measure_trial,
     pairs_from,
     standardise,
 )
-from polytomy.trials.results import Results
+from polytomy.trials.results import MAIN_MEASURES, Results
 from polytomy.trials.store import Store, lock_tables, read_manifest
 from polytomy.trials.tables import table_to_text, write_tables
 

@@ -11,8 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from polytomy.files import to_csv
-from polytomy.trials.measures import MAIN_MEASURES, MEASURES
-from polytomy.trials.results import Cell, PairName, Results, Table, format_cell
+from polytomy.trials.results import (
+    MAIN_MEASURES,
+    MEASURES,
+    Cell,
+    PairName,
+    Results,
+    Table,
+    format_cell,
+)
 from polytomy.trials.store import write_content
 from polytomy.trials.summary import summarise
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, logit
 
-from polytomy.calibration.calibrators import fit_log_odds, platt_targets
+from polytomy.routines.reference.calibration import fit_log_odds, platt_targets
 
 
 def test_hand_worked_targets():

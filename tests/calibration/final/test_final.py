@@ -1,5 +1,7 @@
 """Maps of the final calibration: what they learn from out-of-fold answers, and what they refuse."""
 
+from dataclasses import astuple
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -77,7 +79,7 @@ def test_calibrated_rows_sum_to_one_and_no_class_is_excluded(proba, scale, floor
     base = BiasMap(scale, floor, rng.normal(size=4))
     decisions = rng.uniform(-1, 1, (20, 3))
     decisions[0] = [1.0, -1.0, 0.0]
-    for map_ in (base, DecoderMap(base, rng.normal(size=(3, 4)))):
+    for map_ in (base, DecoderMap(*astuple(base), rng.normal(size=(3, 4)))):
         before = proba.copy()
         found = map_.apply(proba, decisions)
         np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-12)
@@ -94,7 +96,7 @@ def test_maps_are_what_their_formulas_say(proba, seed):
     np.testing.assert_allclose(base.apply(proba, decisions), softmax(logits, axis=1), rtol=1e-9)
     log_odds = np.log((1 + decisions) / (1 - decisions))
     np.testing.assert_allclose(
-        DecoderMap(base, weights).apply(proba, decisions),
+        DecoderMap(*astuple(base), weights).apply(proba, decisions),
         softmax(logits + log_odds @ weights, axis=1),
         rtol=1e-9,
     )
@@ -115,7 +117,7 @@ def test_decisions_are_clipped_to_log_odds_of_thirty():
 
 
 def test_a_decoder_sees_log_odds_up_to_fifteen():
-    map_ = DecoderMap(BiasMap(0.0, 1.0, np.zeros(2)), np.array([[0.0, 0.1]]))
+    map_ = DecoderMap(0.0, 1.0, np.zeros(2), np.array([[0.0, 0.1]]))
     found = map_.apply(np.full((2, 2), 0.5), np.array([[1.0], [-1.0]]))
     odds = np.exp(1.5)
     np.testing.assert_allclose(found[:, 1], [odds / (1 + odds), 1 / (1 + odds)], rtol=1e-9)
@@ -429,15 +431,11 @@ def test_allowed_values_pass(value):
     [
         (
             "biass",
-            'final_calibration="biass" is not known. Use "auto", "bias", "decoder", None, '
-            "or an object with fit and predict_proba.",
+            'final_calibration must be "auto", "bias", "decoder", an object (not a class) with '
+            "fit(log_probabilities, y) and predict_proba or None; got 'biass'.",
         ),
-        (
-            LogisticRegression,
-            "an object (not a class) with fit(log_probabilities, y) and "
-            "predict_proba(log_probabilities).",
-        ),
-        (3, 'final_calibration=3 must be "auto", "bias", "decoder", None, or an object'),
+        (LogisticRegression, "an object (not a class) with fit(log_probabilities, y) and predict"),
+        (3, "fit(log_probabilities, y) and predict_proba or None; got 3."),
     ],
 )
 def test_other_values_are_refused(value, words):

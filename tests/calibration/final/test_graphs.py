@@ -1,5 +1,7 @@
 """Graphs of final calibrations."""
 
+from dataclasses import astuple
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -47,7 +49,7 @@ def test_a_graph_gives_the_probabilities_of_its_map(
     rng, probabilities, answers = _draw(seed, n_classes, n_binaries)
     map_ = BiasMap(scale, floor, rng.normal(size=n_classes))
     if is_decoder:
-        map_ = DecoderMap(map_, rng.normal(size=(n_binaries, n_classes)))
+        map_ = DecoderMap(*astuple(map_), rng.normal(size=(n_binaries, n_classes)))
     found = _calibrate(compute, map_, probabilities, answers)
     np.testing.assert_allclose(found, map_.apply(probabilities, answers), rtol=0, atol=1e-12)
 
@@ -56,7 +58,7 @@ def test_a_decoder_adds_weighted_log_odds_between_minus_15_and_15(compute):
     """The formula, written out: s·log(p + ε) + b + z·W with z = 2 artanh(r)."""
     probabilities, answers = np.array([[0.5, 0.5, 0.0]]), np.array([[0.5, 1.0]])
     weights = np.array([[0.5, -0.25, 0.0], [0.0, 0.01, -0.02]])
-    map_ = DecoderMap(BiasMap(2.0, 0.25, np.array([0.0, 0.5, -0.5])), weights)
+    map_ = DecoderMap(2.0, 0.25, np.array([0.0, 0.5, -0.5]), weights)
     logits = 2 * np.log([0.75, 0.75, 0.25]) + [0.0, 0.5, -0.5] + np.log(3) * weights[0]
     logits = logits + 15 * weights[1]
     found = _calibrate(compute, map_, probabilities, answers)

@@ -8,13 +8,16 @@ pytest.importorskip("distributed")
 from polytomy.calibration.folds import Folds, deal_rows
 from polytomy.dask.grouping import (
     Layout,
+    ScoredChoice,
     choose_rows,
+    cut_piece,
+    deal_folds,
     group_part,
+    join_class,
     join_samples,
     pick_rows,
     summarise_part,
 )
-from polytomy.dask.row_blocks import ScoredChoice, cut_piece, deal_folds, join_class
 from polytomy.errors import DataError
 
 labels = st.lists(st.lists(st.integers(0, 3), max_size=12), min_size=1, max_size=5).filter(any)

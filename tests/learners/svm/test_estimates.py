@@ -41,24 +41,15 @@ def problem(monkeypatch):
 
 def test_the_time_of_all_problems_is_measured_and_added_up(problem, monkeypatch):
     X, whole = problem
-    # A clock by which the steps of n rows take n² / 10⁴ seconds, and kernel values nothing.
+    # A clock by which training on n rows takes n² / 10⁴ seconds.
     monkeypatch.setattr(
         estimates, "time_training", lambda work, budget, svc, part: part.n_samples**2 / 1e4
     )
-    monkeypatch.setattr(estimates, "time_kernel_value", lambda svc, numbers, problem: 0.0)
     half = whole.keep(np.arange(600) < 300)
     found = estimate_training([SVC()] * 3, X, [whole, half, half], OPTIONS)
     assert (found.n_machines, found.most_rows) == (3, 600)
     assert found.seconds == pytest.approx((600**2 + 2 * 300**2) / 1e4)
     assert found.is_in_budget
-
-
-def test_kernel_values_of_a_shared_matrix_are_counted_once(problem, monkeypatch):
-    X, whole = problem
-    monkeypatch.setattr(estimates, "time_training", lambda work, budget, svc, part: 1e-9)
-    monkeypatch.setattr(estimates, "time_kernel_value", lambda svc, numbers, problem: 1e-3)
-    found = estimate_training([SVC()] * 4, X, [whole] * 4, OPTIONS)
-    assert found.seconds == pytest.approx(1e-3 * 600**2, rel=1e-3)
 
 
 def test_a_matrix_beyond_the_budget_is_reported_with_alternatives(problem):

@@ -146,24 +146,6 @@ class TestMatrix:
         np.testing.assert_allclose(diagonal, 1, rtol=0, atol=1e-9)
         assert np.all(diagonal <= 1)
 
-    @pytest.mark.parametrize("kind", KINDS)
-    @pytest.mark.parametrize("form", ["dense", "csr"])
-    def test_values_are_written_to_out(self, kind, form):
-        rng = np.random.default_rng(4)
-        X, Y = FORMS[form](some_rows(rng, 6, 3)), FORMS[form](some_rows(rng, 4, 3))
-        kernel, out = KernelFunction(kind, 0.3, 2, 1), np.empty((6, 4))
-        assert kernel.matrix(X, Y, out=out) is out
-        np.testing.assert_array_equal(out, kernel.matrix(X, Y))
-
-    @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-    def test_rows_with_known_lengths_keep_their_precision(self, dtype):
-        X = np.random.default_rng(5).normal(size=(9, 3)).astype(dtype)
-        squares = squared_lengths(X)
-        kernel = KernelFunction("rbf", 0.5)
-        got = kernel.matrix(X, X, x_squares=squares, y_squares=squares)
-        assert got.dtype == dtype
-        np.testing.assert_allclose(got, kernel.matrix(X, X), rtol=0, atol=20 * np.finfo(dtype).eps)
-
 
 class TestFromProducts:
     @given(kernels, st.integers(0, 2**32))

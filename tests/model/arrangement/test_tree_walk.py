@@ -27,7 +27,8 @@ def trained(estimator, blobs, n_trees=1):
     trees = [balanced_tree(6), *(random_tree(6, random_state=k) for k in range(1, n_trees))]
     scheme = trees[0] if n_trees == 1 else SchemeEnsemble(trees)
     plan = plan_training([scheme], np.arange(6), estimator)
-    binaries = fit_binaries(plan.dichotomies, X, y, 6, TrainingOptions(random_state=0)).binaries
+    options = TrainingOptions(random_state=0).of_labels(y)
+    binaries = fit_binaries(plan.dichotomies, X, options).binaries
     return plan.compose(TrainedBinaries(binaries), "greedy")
 
 

@@ -50,7 +50,7 @@ def pairs_of(y, estimator, models=None):
 def test_each_binary_is_trained_on_the_samples_of_its_classes(iris):
     X, y = iris
     exact = LogisticRegression(solver="newton-cholesky", tol=1e-12)
-    binaries = fit_binaries(pairs_of(y, exact), X, y, 3).binaries
+    binaries = fit_binaries(pairs_of(y, exact), X, TrainingOptions().of_labels(y)).binaries
     for binary, (negative, positive) in zip(binaries, [(0, 1), (0, 2), (1, 2)], strict=True):
         is_in = np.isin(y, [negative, positive])
         own = clone(exact).fit(X[is_in], y[is_in] == positive)
@@ -63,7 +63,7 @@ def test_the_listener_hears_of_each_binary_that_is_trained(iris):
     listener = Recorder()
     trained = GaussianNB().fit(X[y < 2], y[y < 2])
     dichotomies = pairs_of(y, GaussianNB(), {"pair-00": trained})
-    binaries = fit_binaries(dichotomies, X, y, 3, listener=listener).binaries
+    binaries = fit_binaries(dichotomies, X, TrainingOptions().of_labels(y), listener).binaries
     assert listener.partitions == ["pair-01", "pair-02"]
     assert binaries[0].estimator is trained
 
@@ -73,7 +73,7 @@ def test_arguments_of_a_model_count_for_its_partitions_alone(iris):
     weight = np.random.default_rng(0).uniform(0.1, 9.0, len(y))
     options = TrainingOptions(arguments_by_model={"pair-02": FitArguments(weight)})
     dichotomies = pairs_of(y, GaussianNB(), {"pair-02": GaussianNB()})
-    binaries = fit_binaries(dichotomies, X, y, 3, options).binaries
+    binaries = fit_binaries(dichotomies, X, options.of_labels(y)).binaries
     plain = GaussianNB().fit(X[y < 2], y[y < 2])
     weighted = GaussianNB().fit(X[y > 0], y[y > 0], weight[y > 0])
     np.testing.assert_array_equal(binaries[0].estimator.theta_, plain.theta_)
@@ -84,8 +84,8 @@ def test_a_partition_has_the_same_seed_whatever_is_trained_after_it(iris):
     X, y = iris
     dichotomies = pairs_of(y, SGDClassifier(max_iter=5, tol=None))
     options = TrainingOptions(calibration=None, random_state=7)
-    every = fit_binaries(dichotomies, X, y, 3, options).binaries
-    first = fit_binaries(dichotomies[:1], X, y, 3, options).binaries
+    every = fit_binaries(dichotomies, X, options.of_labels(y)).binaries
+    first = fit_binaries(dichotomies[:1], X, options.of_labels(y)).binaries
     np.testing.assert_array_equal(first[0].decisions(X), every[0].decisions(X))
 
 
@@ -122,7 +122,7 @@ def test_many_partitions_that_cannot_be_calibrated_are_one_warning_with_three_re
     dichotomies = plan_training([one_vs_rest(6)], np.arange(6), SVC()).dichotomies
     cv = [(np.arange(6), [6])]  # only a sample of the first class is held out
     with pytest.warns(CalibrationWarning) as caught:
-        fit_binaries(dichotomies, X, y, 6, TrainingOptions(cv=cv))
+        fit_binaries(dichotomies, X, TrainingOptions(cv=cv).of_labels(y))
     (message,) = [str(each.message) for each in caught]
     assert message.count("cannot be calibrated: cv holds out no samples, or only samples") == 3
     assert message.endswith(" 3 more partitions have the same problem.")
@@ -134,8 +134,10 @@ def test_batches_train_the_same_binaries_further(iris):
     options = TrainingOptions()
     binaries = None
     for part in (slice(0, 150, 2), slice(1, 150, 2)):
-        binaries = update_binaries(binaries, dichotomies, X[part], y[part], 3, options)
-    for binary, whole in zip(binaries, fit_binaries(dichotomies, X, y, 3).binaries, strict=True):
+        binaries = update_binaries(binaries, dichotomies, X[part], options.of_labels(y[part]))
+    for binary, whole in zip(
+        binaries, fit_binaries(dichotomies, X, options.of_labels(y)).binaries, strict=True
+    ):
         np.testing.assert_allclose(binary.decisions(X), whole.decisions(X), atol=1e-9)
 
 
@@ -143,7 +145,7 @@ def test_batches_do_not_train_models_that_were_fitted_before(iris):
     X, y = iris
     trained = GaussianNB().fit(X[y < 2], y[y < 2])
     dichotomies = pairs_of(y, GaussianNB(), {"pair-00": trained})
-    binaries = update_binaries(None, dichotomies, X, y, 3, TrainingOptions())
+    binaries = update_binaries(None, dichotomies, X, TrainingOptions().of_labels(y))
     assert binaries[0] is dichotomies[0].trained
 
 
@@ -151,18 +153,20 @@ def test_batches_take_no_arguments_but_weights(iris):
     X, y = iris
     options = TrainingOptions(arguments=FitArguments(None, {"groups": y}))
     with pytest.raises(ArgumentError, match="partial_fit does not take groups"):
-        update_binaries(None, pairs_of(y, GaussianNB()), X, y, 3, options)
+        update_binaries(None, pairs_of(y, GaussianNB()), X, options.of_labels(y))
 
 
 def test_given_seeds_take_the_place_of_those_of_the_random_state(iris):
     X, y = iris
     options = TrainingOptions(random_state=0, calibration=None)
     pairs = pairs_of(y, SGDClassifier(loss="log_loss"))
-    twice = fit_binaries([*pairs, *pairs], X, y, 3, options, seeds=[3, 4, 5, 3, 4, 5]).binaries
+    twice = fit_binaries(
+        [*pairs, *pairs], X, options.of_labels(y), seeds=[3, 4, 5, 3, 4, 5]
+    ).binaries
     answers = [binary.scores(X) for binary in twice]
     for one, other in zip(answers[:3], answers[3:], strict=True):
         np.testing.assert_array_equal(one, other)
-    own = [binary.scores(X) for binary in fit_binaries(pairs, X, y, 3, options).binaries]
+    own = [binary.scores(X) for binary in fit_binaries(pairs, X, options.of_labels(y)).binaries]
     assert not any(np.array_equal(*both) for both in zip(own, answers[:3], strict=True))
 
 
@@ -172,12 +176,11 @@ def test_wide_partitions_are_trained_once_whatever_the_number_of_jobs(blobs):
     scheme = parse("m 0 / 1 / 2 3; n 0 / 1 / 2 / 3; {corn oak pine wheat}")
     heard = Recorder()
     plan = plan_training([scheme], np.unique(y), SVC())
-    indices = np.unique(y, return_inverse=True)[1]
-    trained = fit_binaries(plan.dichotomies, X, indices, 4, TrainingOptions(random_state=0), heard)
+    trained = fit_binaries(plan.dichotomies, X, TrainingOptions(random_state=0).of_labels(y), heard)
     assert heard.partitions == ["m/0", "m/1", "m/2", "n/0", "n/1", "n/2", "n/3"]
     assert len({id(binary.estimator) for binary in trained.binaries}) == 2
     parallel = fit_binaries(
-        plan.dichotomies, X, indices, 4, TrainingOptions(random_state=0, n_jobs=2)
+        plan.dichotomies, X, TrainingOptions(random_state=0, n_jobs=2).of_labels(y)
     )
     for first, second in zip(trained.binaries, parallel.binaries, strict=True):
         np.testing.assert_array_equal(first.decisions(X), second.decisions(X))
@@ -190,7 +193,7 @@ def test_wide_partitions_are_trained_in_batches(iris):
     binaries = None
     for part in np.array_split(np.random.default_rng(0).permutation(len(X)), 4):
         options = TrainingOptions()
-        binaries = update_binaries(binaries, dichotomies, X[part], y[part], 3, options)
+        binaries = update_binaries(binaries, dichotomies, X[part], options.of_labels(y[part]))
     expected = 2 * GaussianNB().fit(X, y).predict_proba(X) - 1
     found = np.column_stack([binary.decisions(X) for binary in binaries])
     np.testing.assert_allclose(found, expected, atol=1e-6)

@@ -100,7 +100,7 @@ def notes_of(estimator, n_classes, models=None, **options):
     scheme = one_vs_one(n_classes, name="pair")
     dichotomies = plan_training([scheme], np.arange(n_classes), estimator, models).dichotomies
     listener = Notes()
-    fit_binaries(dichotomies, X, y, n_classes, TrainingOptions(**options), listener)
+    fit_binaries(dichotomies, X, TrainingOptions(**options).of_labels(y), listener)
     return listener.notes
 
 

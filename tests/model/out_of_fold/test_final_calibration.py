@@ -18,12 +18,11 @@ from sklearn.svm import SVC, LinearSVC
 from polytomy import PolytomyClassifier, designs, metrics, parse, solve
 from polytomy.calibration.final import BiasMap, DecoderMap
 from polytomy.calibration.folds import make_folds
-from polytomy.errors import CalibrationWarning, SchemeError
+from polytomy.errors import CalibrationWarning
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.any_estimator import train_estimator
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.workload import TrainingOptions
-from polytomy.model.out_of_fold import FinalCalibration
 from polytomy.scheme import SchemeEnsemble
 
 MACHINE = SVC(C=3, gamma=0.2, tol=1e-8)
@@ -311,16 +310,6 @@ def test_with_scheme_chooses_the_solver_of_the_new_scheme(blobs):
     assert fixed.composition_.solver == "least-squares"
 
 
-def test_a_restricted_composition_is_calibrated_anew(blobs):
-    X, _ = blobs
-    whole = fit(blobs, "one-vs-rest", solver="least-squares").composition_
-    part = whole.restricted_to([0, 2, 3])
-    fresh = fit(blobs, whole.scheme.code.matrix[[0, 2, 3]], solver="least-squares")
-    np.testing.assert_allclose(part.scores(X), fresh.predict_proba(X), atol=1e-6)
-    assert part.final.score == pytest.approx(fresh.out_of_fold_score_, abs=1e-6)
-    assert part.out_of_fold.scores.shape == (len(X), 3)
-
-
 def test_a_model_without_out_of_fold_scores_warns_that_it_loses_the_calibration(blobs):
     composition = replace(fit(blobs).composition_, out_of_fold=None)
     with pytest.warns(CalibrationWarning, match="no longer have a final calibration"):
@@ -330,13 +319,6 @@ def test_a_model_without_out_of_fold_scores_warns_that_it_loses_the_calibration(
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert composition.with_solver("voting").final is None
-
-
-def test_a_map_of_the_wrong_shape_cannot_be_part_of_a_composition(blobs):
-    composition = fit(blobs).composition_
-    decoder = DecoderMap(BiasMap(1.0, 0.01, np.zeros(4)), np.zeros((5, 4)))
-    with pytest.raises(SchemeError, match=r"weights of shape \(5, 4\), not \(6, 4\)"):
-        replace(composition, final=FinalCalibration(decoder, {}))
 
 
 # -- copies, batches -------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ from persistence.round_trips import LABELS, TREE, X, Y
 from persistence.saved_archives import unpack
 from polytomy import PolytomyClassifier
 from polytomy.errors import Argument, ArgumentError
-from polytomy.persistence import compositions, load, read_info, save, saving
+from polytomy.persistence import load, read_info, save, saving
+from polytomy.persistence import models as compositions
 
 
 def test_a_plain_model_has_a_description_and_an_array_for_each_type(tmp_path):

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from polytomy.errors import CodeError
 from polytomy.scheme import CodingMatrix
-from polytomy.scheme.rank import find_undetermined, matrix_rank
-from polytomy.scheme.standard_codes import (
+from polytomy.scheme.codes import (
     adjacent,
     direct,
     exhaustive,
@@ -17,6 +16,7 @@ from polytomy.scheme.standard_codes import (
     one_vs_rest,
     orthogonal,
 )
+from polytomy.scheme.structure import find_undetermined, matrix_rank
 from strategies import coding_matrices
 
 codes = st.integers(2, 6).flatmap(coding_matrices)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 
 from polytomy.errors import SchemeError
-from polytomy.language.syntax_tree import Word
+from polytomy.language.parser import Word
 from polytomy.scheme import parse
 from polytomy.scheme.nodes import label_to_word, normalize_label, word_to_label
 from strategies import labels

@@ -5,7 +5,7 @@ from hypothesis import given
 
 from polytomy.errors import ControlWarning
 from polytomy.scheme import parse
-from polytomy.scheme.short_forms import SHORT_FORMS
+from polytomy.scheme.codes import SHORT_FORMS
 from strategies import schemes
 
 

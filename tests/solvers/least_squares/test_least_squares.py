@@ -23,7 +23,7 @@ from least_squares_cases import (
 )
 from polytomy.errors import ArgumentError, CodeError
 from polytomy.scheme import CodingMatrix
-from polytomy.scheme.standard_codes import adjacent, direct, one_vs_one, one_vs_rest
+from polytomy.scheme.codes import adjacent, direct, one_vs_one, one_vs_rest
 from polytomy.solvers.least_squares import ALGORITHMS, algorithms_for, solve_least_squares
 from solver_strategies import chances_to_decisions, side_chances, side_masses, sided
 

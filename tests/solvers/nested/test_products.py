@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polytomy.scheme.standard_codes import direct
+from polytomy.scheme.codes import direct
 from polytomy.solvers.nested import multiply_down_tree
 
 

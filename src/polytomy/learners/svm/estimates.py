@@ -1,8 +1,7 @@
 """Estimates of the training time of support vector machines, measured on samples of the data.
 
-The time of a problem with n rows grows like n^p: n² for its kernel values, and a power between 1.5
-and 2.6 for its steps, which depends on the data. Both are measured on a few hundred to a few
-thousand rows of the largest problem, and extrapolated.
+The time of a problem with n rows grows like n^p, with a power that depends on the data. It is
+measured on a few hundred to a few thousand rows of the largest problem, and extrapolated.
 """
 
 from __future__ import annotations
@@ -18,14 +17,13 @@ from numpy.typing import NDArray
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.svm.matrix import (
     check_budget,
-    group_by_matrix,
+    group_by_kernel,
     is_better_apart,
     size_in_words,
 )
 from polytomy.learners.svm.suitability import (
     UnsuitableError,
     as_numbers,
-    kernel_of,
 )
 from polytomy.learners.svm.training import GroupTrainer, find_svcs
 from polytomy.learners.workload import TrainingListener, Workload
@@ -36,9 +34,8 @@ _WORTH_ESTIMATING = 10**9
 # Sample sizes; the next is tried if the last took less than this many seconds.
 _SIZES = (250, 500, 1000, 2000, 4000)
 _LONGEST_TRIAL = 0.25
-_KERNEL_ROWS = 1000
 
-# The power for the steps is at least and at most this.
+# The power of the number of rows is at least and at most this.
 _LOWEST_POWER, _HIGHEST_POWER = 1.5, 2.6
 
 # Above this many seconds, the text suggests alternatives.
@@ -90,66 +87,54 @@ def estimate_training(work: Workload) -> TrainingEstimate | None:
 
     Return None if it takes only seconds, or if there are no SVCs.
     """
-    options = work.options
-    estimators = find_svcs(work)
-    groups, _ = group_by_matrix(estimators)
-    every = {k: work.problems[k] for group in groups for k in group}
-    chosen = {k: problem for k, problem in every.items() if problem.has_both_sides}
-    sizes = np.array([problem.n_samples for problem in chosen.values()], dtype=np.float64)
-    if not len(sizes) or float(sizes @ sizes) < _WORTH_ESTIMATING:
+    svcs = find_svcs(work)
+    groups, _ = group_by_kernel(svcs)
+    problems = {k: work.problems[k] for group in groups for k in group}
+    problems = {k: problem for k, problem in problems.items() if problem.has_both_sides}
+    sizes = np.array([problem.n_samples for problem in problems.values()], dtype=np.float64)
+    if float(sizes @ sizes) < _WORTH_ESTIMATING:
         return None
     try:
         numbers = as_numbers(work.X)
     except UnsuitableError:
         return None
-    problems, svcs = list(chosen.values()), [estimators[k] for k in chosen]
-    svc, largest = max(zip(svcs, problems, strict=True), key=lambda task: task[1].n_samples)
-    budget = check_budget(options.memory_budget)
+    largest = max(problems, key=lambda k: problems[k].n_samples)
+    budget = check_budget(work.options.memory_budget)
     trainer = GroupTrainer(work, budget)
-    whole = trainer.measure(numbers, list(zip(svcs, problems, strict=True)))
-    need = whole.with_one_thread
-    is_apart = is_better_apart(problems, whole.n_rows) or need > budget
-    if is_apart:
-        need = trainer.measure(numbers, [(svc, largest)]).with_one_thread
-    of_pair = time_kernel_value(svc, numbers, largest)
-    factor, power = fit_curve(work, budget / whole.n_rows**2, svc, largest, of_pair)
-    kernel_pairs = float(sizes @ sizes) if is_apart else float(whole.n_rows) ** 2
-    if work.folds is not None and is_apart:
-        # Rows outside a problem are also scored, with the support vectors of all machines.
-        kernel_pairs += float(whole.n_rows) ** 2
-    seconds = of_pair * kernel_pairs + factor * float((sizes**power).sum())
-    n_threads = min(int(effective_n_jobs(options.n_jobs)), len(problems))
-    if is_apart:
+    size = trainer.measure(numbers, list(problems.values()))
+    need = size.with_one_thread
+    n_threads = min(int(effective_n_jobs(work.options.n_jobs)), len(problems))
+    if need > budget or is_better_apart(list(problems.values()), size.n_rows):
+        need = trainer.measure(numbers, [problems[largest]]).with_one_thread
         n_threads = max(1, min(n_threads, int(budget // max(1, need))))
+    factor, power = fit_curve(work, budget / size.n_rows**2, svcs[largest], problems[largest])
     return TrainingEstimate(
         len(problems),
-        largest.n_samples,
-        seconds / n_threads,
-        min(float(n_threads * need if is_apart else need), budget),
+        problems[largest].n_samples,
+        factor * float((sizes**power).sum()) / n_threads,
+        min(float(need), budget),
         need <= budget,
     )
 
 
 def fit_curve(
-    work: Workload, budget_of_pair: float, svc: Any, problem: BinaryProblem, of_pair: float
+    work: Workload, budget_of_pair: float, svc: Any, problem: BinaryProblem
 ) -> tuple[float, float]:
-    """Return a and p: the steps of a problem with n rows take a·n^p seconds.
+    """Return a and p: training on n rows takes a·n^p seconds.
 
     Parameters
     ----------
     work : Workload
     budget_of_pair : bytes of the memory budget for each pair of all rows
     svc, problem : the problem to train samples of
-    of_pair : seconds to compute a kernel value
     """
     sizes, seconds = [], []
     time_training(work, budget_of_pair, svc, _sample(problem, _SIZES[0]))  # may compile routines
     for size in _SIZES:
         part = _sample(problem, size)
-        found = time_training(work, budget_of_pair, svc, part)
         sizes.append(part.n_samples)
-        seconds.append(max(found - of_pair * part.n_samples**2, 0.05 * found))
-        if found > _LONGEST_TRIAL or part.n_samples == problem.n_samples:
+        seconds.append(time_training(work, budget_of_pair, svc, part))
+        if seconds[-1] > _LONGEST_TRIAL or part.n_samples == problem.n_samples:
             break
     power = 2.0
     if len(sizes) > 1:
@@ -166,15 +151,6 @@ def time_training(work: Workload, budget_of_pair: float, svc: Any, part: BinaryP
     started = perf_counter()
     GroupTrainer(alone, budget).train([(svc, part)])
     return perf_counter() - started
-
-
-def time_kernel_value(svc: Any, numbers: Any, problem: BinaryProblem) -> float:
-    """Return the seconds to compute a kernel value."""
-    rows = numbers[_sample(problem, _KERNEL_ROWS).rows]
-    kernel = kernel_of(svc, numbers)
-    started = perf_counter()
-    kernel.matrix(rows, rows)
-    return (perf_counter() - started) / int(rows.shape[0]) ** 2
 
 
 def _sample(problem: BinaryProblem, size: int) -> BinaryProblem:

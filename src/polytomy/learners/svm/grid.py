@@ -95,7 +95,7 @@ class KernelGrid:
         numbers = as_numbers(self.X)
         n_rows = len(self.class_indices)
         budget = check_budget(self.memory_budget) - bytes_of_rows(numbers, n_rows)
-        matrix = bytes_of_matrix(n_rows, holds_kernel_values=True)
+        matrix = bytes_of_matrix(n_rows)
         # One matrix more for the values of held-out rows.
         self._n_kept = int((budget - bytes_of_thread(n_rows, 1)) // matrix) - 1
         if self._n_kept < 1:
@@ -141,7 +141,7 @@ class KernelGrid:
             of_held_out = np.ascontiguousarray(values_held_out.T, dtype=np.float64)
             places = self._place[rows]
             tasks = [
-                partial(self._score, ascending, each, places, matrix, kernel, of_held_out, options)
+                partial(self._score, ascending, each, places, matrix, of_held_out, options)
                 for each in problems
             ]
             n_threads = min(int(effective_n_jobs(self.n_jobs)), max(1, len(tasks)))
@@ -178,7 +178,7 @@ class KernelGrid:
             while len(self._matrices) >= self._n_kept:
                 del self._matrices[next(iter(self._matrices))]
             n_threads = int(effective_n_jobs(self.n_jobs))
-            matrix = WholeMatrix(self._numbers, kernel.kind, kernel, n_threads)
+            matrix = WholeMatrix(self._numbers, kernel, n_threads)
         self._matrices[kernel] = matrix
         return matrix
 
@@ -188,7 +188,6 @@ class KernelGrid:
         problem: BinaryProblem,
         places: NDArray[np.intp],
         matrix: WholeMatrix,
-        kernel: KernelFunction,
         of_held_out: _Floats,
         options: TrainingOptions,
     ) -> _Scored:
@@ -211,7 +210,6 @@ class KernelGrid:
         )
         coefficients, _, offsets, steps = train_machines(
             matrix,
-            kernel,
             svcs[:1],
             columns,
             ends[1:],

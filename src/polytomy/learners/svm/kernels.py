@@ -133,15 +133,7 @@ class KernelFunction:
         """The kernel as a tuple of numbers, for routines."""
         return KINDS[self.kind], self.gamma, self.degree, self.coef0
 
-    def matrix(
-        self,
-        X: Any,
-        Y: Any,
-        *,
-        x_squares: NDArray[Any] | None = None,
-        y_squares: NDArray[Any] | None = None,
-        out: NDArray[Any] | None = None,
-    ) -> NDArray[Any]:
+    def matrix(self, X: Any, Y: Any) -> NDArray[Any]:
         """Return the kernel of each row of X with each row of Y, by one matrix product.
 
         The rbf kernel needs distances. They are computed as |x|² + |y|² − 2x·y, whose rounding
@@ -150,33 +142,23 @@ class KernelFunction:
         and Y, which changes no distance, and for rows of Y that are still long, distances are
         computed from differences.
 
-        If `x_squares` and `y_squares` are given, this is skipped: the rows are used as they are, in
-        their own precision. This is for callers that compute many blocks of one matrix and have
-        already centred its rows.
-
         Parameters
         ----------
         X, Y : arrays or sparse matrices of shape (n, n_features) and (m, n_features)
-        x_squares, y_squares : arrays of shape (n,) and (m,), optional
-            `squared_lengths` of the rows, used by the rbf kernel only.
-        out : array of shape (n, m), optional
-            Array to write the values to.
 
         Returns
         -------
         array of shape (n, m)
         """
-        if x_squares is not None and y_squares is not None:
-            return self.from_products(_products(X, Y, out), x_squares, y_squares)
         X, Y = _double(X), _double(Y)
         if not self.is_of_distances:
-            return self.from_products(_products(X, Y, out))
+            return self.from_products(_products(X, Y))
         moved_x, moved_y = X, Y
         if not (_is_sparse(X) or _is_sparse(Y)):
             centre = Y.mean(axis=0)
             moved_x, moved_y = X - centre, Y - centre
         squares = squared_lengths(moved_y)
-        products = _products(moved_x, moved_y, out)
+        products = _products(moved_x, moved_y)
         values = self.from_products(products, squared_lengths(moved_x), squares)
         self._set_from_differences(
             X, Y, np.flatnonzero(self.gamma * squares > LARGEST_EXPONENT), values
@@ -365,17 +347,9 @@ def _is_sparse(X: Any) -> bool:
     return bool(issparse(X))
 
 
-def _products(X: Any, Y: Any, out: NDArray[Any] | None) -> NDArray[Any]:
+def _products(X: Any, Y: Any) -> NDArray[Any]:
     """Return the inner products of rows as a dense array."""
-    if not (_is_sparse(X) or _is_sparse(Y)):
-        return np.asarray(np.dot(X, Y.T, out=out))
-    products: Any = X @ Y.T
-    if _is_sparse(products):
-        products = products.toarray()
-    if out is None:
-        return np.ascontiguousarray(products)
-    out[...] = products
-    return out
+    return np.ascontiguousarray(_dense(X @ Y.T))
 
 
 def _double(X: Any) -> Any:

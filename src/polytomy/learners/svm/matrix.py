@@ -1,9 +1,8 @@
-"""The matrix on which the support vector machines of many problems are trained.
+"""The kernel matrix on which the support vector machines of many problems are trained.
 
-Its entries are inner products, squared distances or kernel values. A matrix that fits in memory is
-computed at once. The rows of a larger matrix are computed when they are needed: a machine only
-needs the rows of its support vectors and a few more. Here is also which problems share a matrix,
-and the memory that it takes.
+A matrix that fits in memory is computed at once. The rows of a larger matrix are computed when they
+are needed: a machine only needs the rows of its support vectors and a few more. Here is also which
+problems share a matrix, and the memory that it takes.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +32,6 @@ from polytomy.learners.svm.suitability import (
     UnsuitableError,
     check_range,
     check_suitable,
-    kernel_of,
 )
 from polytomy.routines.dispatch import routine
 from polytomy.routines.reference.kernels import (
@@ -76,17 +74,15 @@ def check_budget(memory_budget: float | None) -> float:
     return default_memory_budget() if memory_budget is None else float(memory_budget)
 
 
-def bytes_of_matrix(n_rows: int, *, holds_kernel_values: bool) -> int:
-    """Return the size of a matrix, of kernel values or of the entries they are computed from.
+def bytes_of_matrix(n_rows: int) -> int:
+    """Return the size of a matrix of kernel values.
 
     Examples
     --------
-    >>> bytes_of_matrix(1000, holds_kernel_values=True)
+    >>> bytes_of_matrix(1000)
     4000000
-    >>> bytes_of_matrix(1000, holds_kernel_values=False)
-    8000000
     """
-    return n_rows * n_rows * (4 if holds_kernel_values else 8)
+    return 4 * n_rows * n_rows
 
 
 def bytes_of_rows(numbers: Any, n_rows: int) -> int:
@@ -142,78 +138,34 @@ _BLOCK = 384
 _SUM_BYTES = 2**22
 
 
-class Matrix(Protocol):
-    """A symmetric matrix from which the kernel values of all problems are computed.
-
-    If all problems have the same kernel, the entries are its values, in single precision like
-    LIBSVM's. Otherwise the entries are squared distances, for rbf kernels of any gamma, or inner
-    products, for all other kernels. These are in double precision, so that each kernel value is
-    rounded once, as in LIBSVM, and training takes LIBSVM's steps.
-    """
-
-    n_rows: int
-    common_kernel: KernelFunction | None
-    """The kernel of all problems if they share one; the entries are then its values."""
-    squares: NDArray[np.float64]
-    """|x|² of the rows."""
-
-    def rows(self) -> MatrixRows:
-        """Return the rows, for use by one thread."""
-        ...
-
-    def sums(
-        self, rows: NDArray[np.intp], weights: NDArray[np.float64]
-    ) -> NDArray[np.float64] | None:
-        """Return Σ_t K(row, t)·weights[t, m] for each row and machine m.
-
-        Return None if some of the kernel values would have to be computed first.
-
-        Parameters
-        ----------
-        rows : array of shape (n,), rows of the matrix
-        weights : array of shape (n_rows, n_machines)
-
-        Returns
-        -------
-        array of shape (n, n_machines)
-        """
-        ...
-
-
 class WholeMatrix:
-    """A matrix that is computed at once; see `Matrix`.
+    """A matrix that is computed at once.
 
     Parameters
     ----------
     X : float64 array or CSR matrix of shape (n_rows, n_features)
         The samples, in the order of the rows of the matrix.
-    kind : str
-        Kind of the kernels. All kinds that depend on products can use the same matrix.
-    common_kernel : KernelFunction, optional
-        The kernel of all problems, if they share one.
+    kernel : KernelFunction
     n_threads : int, default=1
+
+    Attributes
+    ----------
+    squares : array of shape (n_rows,), |x|² of the samples, after centring
 
     Examples
     --------
-    >>> WholeMatrix(np.array([[0.0], [1.0], [3.0]]), "rbf").rows().entries
-    array([[0., 1., 9.],
-           [1., 0., 4.],
-           [9., 4., 0.]])
+    >>> WholeMatrix(np.array([[0.0], [1.0], [3.0]]), KernelFunction("linear")).rows().kernel_values
+    array([[0., 0., 0.],
+           [0., 1., 3.],
+           [0., 3., 9.]], dtype=float32)
     """
 
-    def __init__(
-        self, X: Any, kind: str, common_kernel: KernelFunction | None = None, n_threads: int = 1
-    ) -> None:
-        self.common_kernel = common_kernel
-        X = _centre(X, kind)
+    def __init__(self, X: Any, kernel: KernelFunction, n_threads: int = 1) -> None:
+        self.kernel = kernel
+        X = _centre(X, kernel)
         self.squares = squared_lengths(X)
         self.n_rows = X.shape[0]
-        values, entries = _allocate_rows(
-            self.n_rows, self.n_rows, holds_kernel_values=common_kernel is not None
-        )
-        self._rows = MatrixRows(values, entries, nothing_to_make())
-        matrix = entries if common_kernel is None else values
-        kernel = common_kernel or KernelFunction(kind)
+        self._rows = _allocate_rows(self.n_rows, self.n_rows, nothing_to_make())
         store = routine("store_products", "kernels")
 
         def fill(first_row: int) -> None:
@@ -228,8 +180,8 @@ class WholeMatrix:
                     self.squares[rows],
                     self.squares[columns],
                     kernel.code,
-                    common_kernel is not None,
-                    matrix,
+                    True,
+                    self._rows.kernel_values,
                     first_row,
                     first_column,
                 )
@@ -245,9 +197,17 @@ class WholeMatrix:
     def sums(
         self, rows: NDArray[np.intp], weights: NDArray[np.float64]
     ) -> NDArray[np.float64] | None:
-        """Return Σ_t K(row, t)·weights[t, m] for each row and machine m."""
-        if self.common_kernel is None:
-            return None
+        """Return Σ_t K(row, t)·weights[t, m] for each row and machine m.
+
+        Parameters
+        ----------
+        rows : array of shape (n,), rows of the matrix
+        weights : array of shape (n_rows, n_machines)
+
+        Returns
+        -------
+        array of shape (n, n_machines)
+        """
         sums = np.empty((len(rows), weights.shape[1]))
         for block in blocks_of(len(rows), 12 * self.n_rows, _SUM_BYTES):
             values = self._rows.kernel_values[rows[block]]
@@ -263,44 +223,42 @@ class MatrixOnDemand:
     Parameters
     ----------
     X : float64 array of shape (n_rows, n_features)
-    kind, common_kernel : as for `WholeMatrix`
+    kernel : KernelFunction
     n_kept : int
         Number of rows that each thread caches.
 
+    Attributes
+    ----------
+    squares : array of shape (n_rows,), |x|² of the samples, after centring
+
     Examples
     --------
-    >>> matrix = MatrixOnDemand(np.array([[0.0], [1.0], [3.0]]), "rbf", None, n_kept=2)
-    >>> matrix.rows().entries.shape
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> MatrixOnDemand(X, KernelFunction("linear"), n_kept=2).rows().kernel_values.shape
     (2, 3)
     """
 
-    def __init__(
-        self, X: Any, kind: str, common_kernel: KernelFunction | None, n_kept: int
-    ) -> None:
-        self.common_kernel = common_kernel
-        X = _centre(X, kind)
+    def __init__(self, X: Any, kernel: KernelFunction, n_kept: int) -> None:
+        self.kernel = kernel
+        X = _centre(X, kernel)
         self.squares = squared_lengths(X)
         self.n_rows = X.shape[0]
         self._features = np.ascontiguousarray(X.T)
-        self._kind = KINDS[kind if common_kernel is None else common_kernel.kind]
         self._n_kept = n_kept
         self._local = threading.local()
 
     def rows(self) -> MatrixRows:
         """Return the rows that this thread has cached so far, and the maker of others."""
         if not hasattr(self._local, "rows"):
-            values, entries = _allocate_rows(
-                self._n_kept, self.n_rows, holds_kernel_values=self.common_kernel is not None
-            )
             maker = RowMaker(
                 self._features,
                 self.squares,
-                self._kind,
+                KINDS[self.kernel.kind],
                 np.full(self.n_rows, -1, dtype=np.int64),
                 np.full(self._n_kept, -1, dtype=np.int64),
                 np.zeros(1, dtype=np.int64),
             )
-            self._local.rows = MatrixRows(values, entries, maker)
+            self._local.rows = _allocate_rows(self._n_kept, self.n_rows, maker)
         rows: MatrixRows = self._local.rows
         return rows
 
@@ -308,34 +266,19 @@ class MatrixOnDemand:
         """Return None: most kernel values would have to be computed first."""
 
 
-def entry_form(matrix: Matrix, function: KernelFunction) -> int:
-    """Return how to turn matrix entries into kernel values, as a number for routines."""
-    return KERNEL_VALUES if matrix.common_kernel is not None else KINDS[function.kind]
+Matrix = WholeMatrix | MatrixOnDemand
+"""A symmetric matrix of kernel values, in single precision like LIBSVM's."""
 
 
-def diagonal_of(
-    matrix: Matrix, function: KernelFunction, rows: NDArray[np.intp]
-) -> NDArray[np.float64]:
-    """Return the kernel values of rows of the matrix with themselves, in double precision."""
-    if function.is_of_distances:
-        return np.ones(len(rows))
-    return np.asarray(function.from_products(matrix.squares[rows][np.newaxis])[0])
-
-
-def _centre(X: Any, kind: str) -> Any:
-    if KernelFunction(kind).is_of_distances and not is_sparse(X):
+def _centre(X: Any, kernel: KernelFunction) -> Any:
+    if kernel.is_of_distances and not is_sparse(X):
         # This changes no distance, but reduces the rounding error of data far from the origin.
         return X - X.mean(axis=0)
     return X
 
 
-def _allocate_rows(
-    n_kept: int, n_rows: int, *, holds_kernel_values: bool
-) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Return arrays for rows of kernel values and of entries; one of them is empty."""
-    shapes = [(n_kept, n_rows), (0, 0)]
-    of_values, of_entries = shapes if holds_kernel_values else shapes[::-1]
-    return np.empty(of_values, dtype=np.float32), np.empty(of_entries)
+def _allocate_rows(n_kept: int, n_rows: int, maker: RowMaker) -> MatrixRows:
+    return MatrixRows(np.empty((n_kept, n_rows), dtype=np.float32), np.empty((0, 0)), maker)
 
 
 # Problems get their own matrices if the largest has at most this fraction of all rows, and if
@@ -362,23 +305,11 @@ class MatrixLayout(NamedTuple):
     Attributes
     ----------
     numbers : float64 array or CSR matrix, the samples in the order of the matrix's rows
-    kind : str, the kind of one problem's kernel
-    common_kernel : KernelFunction, optional, the kernel of all problems if they share one
     place : array of shape (n_rows,), the row of the matrix for each row of the data, or −1
     """
 
     numbers: Any
-    kind: str
-    common_kernel: KernelFunction | None
     place: NDArray[np.intp]
-
-    def build(self, n_threads: int) -> Matrix:
-        """Compute the matrix."""
-        return WholeMatrix(self.numbers, self.kind, self.common_kernel, n_threads)
-
-    def build_on_demand(self, n_kept: int) -> Matrix:
-        """Return the matrix, whose rows are computed when needed."""
-        return MatrixOnDemand(self.numbers, self.kind, self.common_kernel, n_kept)
 
 
 class Size(NamedTuple):
@@ -429,9 +360,7 @@ class Size(NamedTuple):
         return n_threads, min(self.n_rows, int((left / n_threads - self.by_thread) // row))
 
 
-def measure(
-    numbers: Any, problems: Sequence[BinaryProblem], n_runs: int, *, holds_kernel_values: bool
-) -> Size:
+def measure(numbers: Any, problems: Sequence[BinaryProblem], n_runs: int) -> Size:
     """Return the memory needed to train problems on one matrix.
 
     Parameters
@@ -439,14 +368,12 @@ def measure(
     numbers : float64 array or CSR matrix of shape (n_rows, n_features)
     problems : the problems
     n_runs : one for each problem, and one for each fold of its calibration
-    holds_kernel_values : whether the entries of the matrix are kernel values
     """
     n_rows = int(np.count_nonzero(_find_used_rows(problems, numbers.shape[0])))
-    matrix = bytes_of_matrix(n_rows, holds_kernel_values=holds_kernel_values)
     most_samples = max(problem.n_samples for problem in problems)
     return Size(
         n_rows,
-        matrix,
+        bytes_of_matrix(n_rows),
         bytes_of_rows(numbers, n_rows),
         bytes_of_thread(most_samples, n_runs),
     )
@@ -463,67 +390,49 @@ def is_better_apart(problems: Sequence[BinaryProblem], n_rows: int) -> bool:
     return is_small and sum(size**2 for size in sizes) <= _MOST_PAIRS * n_rows**2
 
 
-def group_by_matrix(svcs: Mapping[int, SVC]) -> tuple[list[list[int]], Counter[str]]:
-    """Return groups of SVCs that can use one matrix, and why the others cannot.
-
-    A matrix has distances or inner products, for all kernels that depend on them.
+def group_by_kernel(svcs: Mapping[int, SVC]) -> tuple[list[list[int]], Counter[str]]:
+    """Return groups of SVCs that have the same kernel, and why the others cannot use a matrix.
 
     Returns
     -------
     groups : numbers of the SVCs of each group
     reasons : how many SVCs cannot use a matrix, by reason
     """
-    groups: dict[bool, list[int]] = {}
+    groups: dict[tuple[Any, ...], list[int]] = {}
     reasons: Counter[str] = Counter()
-    reason_of: dict[int, str] = {}
-    for k, estimator in svcs.items():
-        if id(estimator) not in reason_of:
-            reason_of[id(estimator)] = ""
+    found: dict[int, tuple[Any, ...] | UnsuitableError] = {}
+    for k, svc in svcs.items():
+        if id(svc) not in found:
             try:
-                check_suitable(estimator)
+                parameters = check_suitable(svc).parameters
+                found[id(svc)] = svc.kernel, *(getattr(svc, name) for name in parameters)
             except UnsuitableError as reason:
-                reason_of[id(estimator)] = str(reason)
-        if reason_of[id(estimator)]:
-            reasons[reason_of[id(estimator)]] += 1
+                found[id(svc)] = reason
+        key = found[id(svc)]
+        if isinstance(key, UnsuitableError):
+            reasons[str(key)] += 1
         else:
-            groups.setdefault(KernelFunction(estimator.kernel).is_of_distances, []).append(k)
+            groups.setdefault(key, []).append(k)
     return list(groups.values()), reasons
 
 
-def find_common_kernel(svcs: Sequence[Any], numbers: Any) -> KernelFunction | None:
-    """Return the kernel of all SVCs, or None if they differ.
-
-    Examples
-    --------
-    >>> from sklearn.svm import SVC
-    >>> find_common_kernel([SVC(gamma="auto"), SVC(gamma=0.25)], np.eye(4))
-    KernelFunction(kind='rbf', gamma=0.25, degree=0, coef0=0.0)
-    >>> print(find_common_kernel([SVC(gamma=0.5), SVC(gamma=0.25)], np.eye(4)))
-    None
-    """
-    distinct = {id(svc): svc for svc in svcs}
-    kernels = {kernel_of(svc, numbers) for svc in distinct.values()}
-    return kernels.pop() if len(kernels) == 1 else None
-
-
 def lay_out_matrix(
-    numbers: Any, svcs: Sequence[Any], problems: Sequence[BinaryProblem]
+    numbers: Any, kernel: KernelFunction, problems: Sequence[BinaryProblem]
 ) -> MatrixLayout:
-    """Return the layout of a matrix for the problems of a group, or raise an UnsuitableError.
+    """Return the layout of a matrix for problems, or raise an UnsuitableError.
 
     Parameters
     ----------
     numbers : float64 array or CSR matrix of shape (n_rows, n_features)
-    svcs : SVCs of one group, one for each problem
+    kernel : KernelFunction
     problems : the problems
     """
     order = _order_rows(problems, numbers.shape[0])
     in_order = numbers[order]
-    common_kernel = find_common_kernel(svcs, numbers)
-    check_range(common_kernel or KernelFunction("linear"), float(squared_lengths(in_order).max()))
+    check_range(kernel, float(squared_lengths(in_order).max()))
     place = np.full(numbers.shape[0], -1)
     place[order] = np.arange(len(order))
-    return MatrixLayout(in_order, svcs[0].kernel, common_kernel, place)
+    return MatrixLayout(in_order, place)
 
 
 def _order_rows(problems: Sequence[BinaryProblem], n_rows: int) -> NDArray[np.intp]:
@@ -562,7 +471,6 @@ def _find_used_rows(problems: Sequence[BinaryProblem], n_rows: int) -> NDArray[n
 
 def train_machines(
     matrix: Matrix,
-    kernel: KernelFunction,
     svcs: Sequence[SVC],
     columns: NDArray[np.intp],
     ends: NDArray[np.intp],
@@ -575,7 +483,6 @@ def train_machines(
     Parameters
     ----------
     matrix : Matrix
-    kernel : KernelFunction
     svcs : SVC of each problem
     columns : array of shape (n_samples,), the samples of all problems as rows of the matrix
     ends : array of shape (n_problems,), the end of each problem's samples
@@ -588,14 +495,17 @@ def train_machines(
     UnsuitableError
         If Numba fails.
     """
-    runs = np.ones((len(bounds), 1))
+    kernel, runs = matrix.kernel, np.ones((len(bounds), 1))
+    diagonal = np.ones(len(columns))
+    if not kernel.is_of_distances:  # in double precision, other than the matrix
+        diagonal = kernel.from_products(matrix.squares[columns][np.newaxis])[0]
     problems = Problems(
         columns=columns,
         ends=ends,
         signs=signs,
         bounds=bounds,
         parameters=runs * kernel.code[1:],
-        diagonals=runs * diagonal_of(matrix, kernel, columns),
+        diagonals=runs * diagonal,
         tolerances=np.array([svc.tol for svc in svcs], dtype=np.float64),
         most_steps=np.array([svc.max_iter for svc in svcs], dtype=np.int64),
         shrinks=np.array([svc.shrinking for svc in svcs], dtype=np.bool_),
@@ -603,10 +513,10 @@ def train_machines(
     largest = int(np.diff(ends, prepend=0).max())
     cache = np.empty(max(CACHE_BYTES // 4, 2 * largest), dtype=np.float32)
     start = start if kernel.about.is_definite else FROM_ZERO
-    arguments = problems, matrix.rows(), entry_form(matrix, kernel), start, cache
     try:
         train = routine("train_machines", "smo", needs_compiled=True)
-        coefficients, values, intercepts, steps = train(*arguments)
+        found = train(problems, matrix.rows(), KERNEL_VALUES, start, cache)
     except RoutineFailure:
         raise UnsuitableError(NOT_COMPILED) from None
+    coefficients, values, intercepts, steps = found
     return coefficients, values, intercepts, steps

@@ -19,6 +19,7 @@ from polytomy.inputs.training_data import is_plain_array
 from polytomy.learners.preparation import copy_unfitted, side_labels
 from polytomy.learners.svm.kernels import (
     LARGEST_DEGREE,
+    Kernel,
     KernelFunction,
     effective_gamma,
     find_kernel,
@@ -37,8 +38,8 @@ class UnsuitableError(Exception):
     """Something cannot be trained on a common matrix; the message is the reason, as a clause."""
 
 
-def check_suitable(estimator: Any) -> None:
-    """Raise an UnsuitableError unless an estimator is an SVC that can be trained here.
+def check_suitable(estimator: Any) -> Kernel:
+    """Return the kind of an SVC's kernel; UnsuitableError unless it can be trained here.
 
     Examples
     --------
@@ -67,6 +68,7 @@ def check_suitable(estimator: Any) -> None:
         raise UnsuitableError(f"its degree is above {LARGEST_DEGREE}")
     if not np.all(weights > 0):
         raise UnsuitableError("class_weight gives a side no weight")
+    return kernel
 
 
 def kernel_of(svc: SVC, X: Any) -> KernelFunction:

@@ -21,15 +21,17 @@ from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.sparse import is_sparse
 from polytomy.learners.bank import Bank
 from polytomy.learners.problems import BinaryProblem, divide_into_batches
+from polytomy.learners.svm.kernels import KernelFunction
 from polytomy.learners.svm.machines import KernelMachine, Machine, MachineData, VectorPool
 from polytomy.learners.svm.matrix import (
     Matrix,
     MatrixLayout,
+    MatrixOnDemand,
     Size,
     TooLargeError,
+    WholeMatrix,
     check_budget,
-    find_common_kernel,
-    group_by_matrix,
+    group_by_kernel,
     is_better_apart,
     lay_out_matrix,
     measure,
@@ -39,6 +41,7 @@ from polytomy.learners.svm.suitability import (
     UnsuitableError,
     as_numbers,
     check_compiled,
+    kernel_of,
 )
 from polytomy.learners.svm.worker import Task, Worker, score_outside
 from polytomy.learners.trained import Output, TrainedBinary
@@ -89,7 +92,7 @@ def train_svms(work: Workload) -> list[Trained | None]:
     if not estimators:
         return trained
     budget = check_budget(options.memory_budget)
-    groups, reasons = group_by_matrix(estimators)
+    groups, reasons = group_by_kernel(estimators)
     numbers = [k for group in groups for k in group]
     problems = {k: work.problems[k] for k in numbers}
     if options.arguments.sample_weight is not None:
@@ -165,32 +168,32 @@ class GroupTrainer:
         self, numbers: Any, tasks: Sequence[Task], n_threads: int
     ) -> list[MachineData | UnsuitableError]:
         listener, folds = self.work.listener, self.work.folds
-        size = self.measure(numbers, tasks)
+        problems = [problem for _, problem in tasks]
+        kernel = kernel_of(tasks[0][0], numbers)
+        size = self.measure(numbers, problems)
         is_small = size.matrix <= _SMALL_MATRIX
         if size.matrix <= _BATCHED_MATRIX:
-            is_small |= max(problem.n_samples for _, problem in tasks) <= SMALL_PROBLEM
-        if not is_small and is_better_apart([problem for _, problem in tasks], size.n_rows):
+            is_small |= max(problem.n_samples for problem in problems) <= SMALL_PROBLEM
+        if not is_small and is_better_apart(problems, size.n_rows):
             listener.note(f"{len(tasks)} small binaries each have their own kernel matrix.")
-            return self._train_apart(numbers, tasks, n_threads)
+            return self._train_apart(numbers, kernel, tasks, n_threads)
         try:
-            layout = lay_out_matrix(numbers, *zip(*tasks, strict=True))
-            matrix, n_threads, note = self._matrix(layout, size, n_threads)
+            layout = lay_out_matrix(numbers, kernel, problems)
+            matrix, n_threads, note = self._matrix(layout, kernel, size, n_threads)
         except TooLargeError:
             if len(tasks) > 1:
                 listener.note(
                     "The kernel matrix of all problems is too large; each problem has its own."
                 )
-            return self._train_apart(numbers, tasks, n_threads)
+            return self._train_apart(numbers, kernel, tasks, n_threads)
         except UnsuitableError as reason:
             return [reason] * len(tasks)
         count = "1 binary is" if len(tasks) == 1 else f"{len(tasks)} binaries are"
         listener.note(f"{count} trained on one matrix of {note}.")
-        worker = self._worker(layout, matrix, numbers)
-        batches = [[task] for task in tasks]
-        if matrix.common_kernel is not None:
-            sizes = [problem.n_samples for _, problem in tasks]
-            most = _BATCH_SCORES // len(layout.place)
-            batches = list(divide_into_batches(tasks, sizes, _BATCH_SAMPLES, most))
+        worker = self._worker(layout, matrix)
+        sizes = [problem.n_samples for problem in problems]
+        most = _BATCH_SCORES // len(layout.place)
+        batches = list(divide_into_batches(tasks, sizes, _BATCH_SAMPLES, most))
         outcomes = _run(
             [partial(_attempt, worker, each) for each in batches], n_threads, batches, listener
         )
@@ -200,7 +203,9 @@ class GroupTrainer:
         scored = iter(score_outside(machines, matrix, layout.place, folds))
         return [next(scored) if isinstance(each, MachineData) else each for each in outcomes]
 
-    def _matrix(self, layout: MatrixLayout, size: Size, n_threads: int) -> tuple[Matrix, int, str]:
+    def _matrix(
+        self, layout: MatrixLayout, kernel: KernelFunction, size: Size, n_threads: int
+    ) -> tuple[Matrix, int, str]:
         """Return the matrix, how many threads can use it, and a note about it."""
         try:
             n_threads = min(n_threads, size.count_threads(self.budget))
@@ -209,43 +214,40 @@ class GroupTrainer:
                 raise
         else:
             note = f"{size.n_rows} rows, {size_in_words(size.matrix)}"
-            return layout.build(n_threads), n_threads, note
+            return WholeMatrix(layout.numbers, kernel, n_threads), n_threads, note
         n_threads, n_kept = size.rows_on_demand(self.budget, n_threads)
         note = f"{size.n_rows} rows, with up to {n_kept} kept at a time"
-        return layout.build_on_demand(n_kept), n_threads, note
+        return MatrixOnDemand(layout.numbers, kernel, n_kept), n_threads, note
 
     def _train_apart(
-        self, numbers: Any, tasks: Sequence[Task], n_threads: int
+        self, numbers: Any, kernel: KernelFunction, tasks: Sequence[Task], n_threads: int
     ) -> list[MachineData | UnsuitableError]:
         """Train each problem on its own matrix if that fits, as it does for pairs of classes."""
-        sizes = [self.measure(numbers, [task]) for task in tasks]
+        sizes = [self.measure(numbers, [problem]) for _, problem in tasks]
         needs = [size.with_one_thread for size in sizes]
         # Whether a problem fits must not depend on n_threads, so n_threads depends on what fits.
         largest = max((need for need in needs if need <= self.budget), default=1)
         n_threads = min(n_threads, int(self.budget // largest))
 
         def train(task: Task, size: Size) -> list[MachineData | UnsuitableError]:
-            svc, problem = task
             try:
                 size.count_threads(self.budget)
-                layout = lay_out_matrix(numbers, [svc], [problem])
+                layout = lay_out_matrix(numbers, kernel, [task[1]])
             except UnsuitableError as reason:
                 return [reason]
-            return _attempt(self._worker(layout, layout.build(1), numbers), [task])
+            return _attempt(self._worker(layout, WholeMatrix(layout.numbers, kernel)), [task])
 
         attempts = [partial(train, *both) for both in zip(tasks, sizes, strict=True)]
         batches = [[task] for task in tasks]
         return _run(attempts, max(1, n_threads), batches, self.work.listener)
 
-    def measure(self, numbers: Any, tasks: Sequence[Task]) -> Size:
-        """Return the memory needed to train the problems on one matrix."""
-        svcs, problems = zip(*tasks, strict=True)
-        has_common_kernel = find_common_kernel(svcs, numbers) is not None
+    def measure(self, numbers: Any, problems: Sequence[BinaryProblem]) -> Size:
+        """Return the memory needed to train problems on one matrix."""
         n_runs = 1 + (0 if self.work.folds is None else self.work.folds.n_folds)
-        return measure(numbers, problems, n_runs, holds_kernel_values=has_common_kernel)
+        return measure(numbers, problems, n_runs)
 
-    def _worker(self, layout: MatrixLayout, matrix: Matrix, numbers: Any) -> Worker:
-        return Worker(matrix, layout.place, numbers, self.work.options, self.work.folds)
+    def _worker(self, layout: MatrixLayout, matrix: Matrix) -> Worker:
+        return Worker(matrix, layout.place, self.work.options, self.work.folds)
 
 
 def _run(

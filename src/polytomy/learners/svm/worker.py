@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,8 @@ from polytomy.calibration.calibrators import HeldOut
 from polytomy.calibration.folds import Folds
 from polytomy.learners.preparation import side_labels
 from polytomy.learners.problems import Batch, BatchFolds, BinaryProblem
-from polytomy.learners.svm.kernels import KernelFunction
 from polytomy.learners.svm.machines import FoldMachines, Machine, MachineData
 from polytomy.learners.svm.matrix import Matrix, train_machines
-from polytomy.learners.svm.suitability import (
-    check_range,
-    kernel_of,
-)
 from polytomy.learners.workload import TrainingOptions, weights_of_problems
 from polytomy.routines.reference.smo import FEW_SAMPLES, FROM_FIRST_RUN
 
@@ -169,22 +164,19 @@ class Worker:
     matrix : Matrix
     place : array of shape (n_rows,)
         The row of the matrix for each row of the data, or −1 if it is not in the matrix.
-    numbers : the training data as an array or CSR matrix
     options : TrainingOptions
     folds : Folds, optional
     """
 
     matrix: Matrix
     place: NDArray[np.intp]
-    numbers: Any
     options: TrainingOptions
     folds: Folds | None
 
     def train(self, tasks: Sequence[Task]) -> list[MachineData]:
         """Train the machines of a batch of problems, each with samples on both sides.
 
-        A batch of several problems requires a common kernel. Raise an UnsuitableError if the
-        problems have to be trained in another way.
+        Raise an UnsuitableError if the problems have to be trained in another way.
 
         Parameters
         ----------
@@ -195,14 +187,11 @@ class Worker:
         batch = Batch.of(problems)
         weight = weights_of_problems(problems, self.options, len(self.place))
         folds = BatchFolds.of(batch, self.folds)
-        kernel = self.matrix.common_kernel
-        if kernel is None:
-            kernel = kernel_of(svcs[0], self.numbers)
-            check_range(kernel, float(self.matrix.squares.max()))
+        kernel = self.matrix.kernel
         bounds = coefficient_bounds(svcs, batch.starts, batch.is_positive, folds.is_kept, weight)
-        trained = self._train(svcs, batch, folds, kernel, bounds)
+        trained = self._train(svcs, batch, folds, bounds)
         values = trained.values[folds.model_of(batch), folds.samples]
-        scores, machines = self._of_folds(batch, folds, kernel, trained, values)
+        scores, machines = self._of_folds(batch, folds, trained, values)
         # Taken for all problems at once, and then divided.
         held_weight = None if weight is None else weight[folds.samples]
         if self.folds is not None:
@@ -228,12 +217,7 @@ class Worker:
         ]
 
     def _train(
-        self,
-        svcs: Sequence[SVC],
-        batch: Batch,
-        folds: BatchFolds,
-        kernel: KernelFunction,
-        bounds: _Floats,
+        self, svcs: Sequence[SVC], batch: Batch, folds: BatchFolds, bounds: _Floats
     ) -> _Trained:
         """Train the machines of all problems."""
         # LIBSVM's order, so that ties are broken alike: the −1 side comes first, and counts as +1.
@@ -245,7 +229,7 @@ class Worker:
         place, bounds = place[order], bounds[:, order]
         signs = np.where(batch.is_positive[order], -1.0, 1.0)
         coefficients, values, intercepts, steps = train_machines(
-            self.matrix, kernel, svcs, place, batch.starts[1:], signs, bounds, FROM_FIRST_RUN
+            self.matrix, svcs, place, batch.starts[1:], signs, bounds, FROM_FIRST_RUN
         )
         # Restore the order of the problems and the sign of the +1 side.
         back = np.empty_like(order)
@@ -257,12 +241,7 @@ class Worker:
         )
 
     def _of_folds(
-        self,
-        batch: Batch,
-        folds: BatchFolds,
-        kernel: KernelFunction,
-        trained: _Trained,
-        values: _Floats,
+        self, batch: Batch, folds: BatchFolds, trained: _Trained, values: _Floats
     ) -> tuple[_Floats | None, list[FoldMachines]]:
         """Return the scores of all scored rows, and the machines of the folds.
 
@@ -283,6 +262,7 @@ class Worker:
         own[is_constant[:, batch.problem_of]] = 0.0
         intercepts = np.where(folds.is_trained, trained.intercepts[1:], trained.intercepts[0])
         intercepts = np.where(is_constant, folds.constants, intercepts)
+        kernel = self.matrix.kernel
         machines = [
             FoldMachines(kernel, batch.rows[start:end], own[:, start:end], intercepts[:, k])
             for k, (start, end) in enumerate(pairwise(batch.starts.tolist()))

@@ -21,10 +21,9 @@ from polytomy.learners.svm.matrix import (
 from shared_kernel_cases import clouds, pair, rest, share, train_shared
 
 
-def need(X, n_rows, n_runs, holds_kernel_values=False):
+def need(X, n_rows, n_runs):
     """Bytes that problems of this many rows take with one thread."""
-    matrix = bytes_of_matrix(n_rows, holds_kernel_values=holds_kernel_values)
-    return matrix + bytes_of_rows(X, n_rows) + bytes_of_thread(n_rows, n_runs)
+    return bytes_of_matrix(n_rows) + bytes_of_rows(X, n_rows) + bytes_of_thread(n_rows, n_runs)
 
 
 class TestMemory:
@@ -51,17 +50,15 @@ class TestMemory:
             [SVC()] * 3,
             [SVC(kernel="poly")] * 3,
             [SVC(C=100)] * 3,
-            [SVC(gamma=0.1), SVC(gamma=0.2), SVC(gamma=0.1)],
         ],
     )
     def test_rows_of_a_matrix_that_does_not_fit_are_computed_when_they_are_needed(self, svcs):
         X, codes = clouds(900, spread=2.5)
-        holds_kernel_values = svcs[0].gamma == svcs[1].gamma
         problems = [rest(codes, 1), pair(codes, 0, 2), rest(codes, 2)]
         options = {"seeds": [1, 2, 3], "n_jobs": 1}
-        needed = need(X, 900, n_runs=6, holds_kernel_values=holds_kernel_values)
+        needed = need(X, 900, n_runs=6)
         whole = train_shared(svcs, X, problems, memory_budget=needed, **options)
-        row = bytes_of_matrix(900, holds_kernel_values=holds_kernel_values) // 900
+        row = bytes_of_matrix(900) // 900
         for n_kept in 899, 500:
             budget = needed - (900 - n_kept) * row
             training = train_shared(svcs, X, problems, memory_budget=budget, **options)
@@ -76,8 +73,8 @@ class TestMemory:
     def test_a_budget_for_too_few_rows_is_refused(self):
         X, codes = clouds(900)
         problems = [rest(codes, 1), rest(codes, 2)]
-        for_all = need(X, 900, n_runs=1, holds_kernel_values=True)
-        needed = for_all - bytes_of_matrix(900, holds_kernel_values=True) + 500 * 4 * 900
+        for_all = need(X, 900, n_runs=1)
+        needed = for_all - bytes_of_matrix(900) + 500 * 4 * 900
         options = {"calibration": None}
         training = train_shared([SVC()] * 2, X, problems, memory_budget=needed, **options)
         assert all(training.binaries)
@@ -94,7 +91,7 @@ class TestMemory:
         X, codes = clouds(600)
         X = scipy.sparse.csr_array(np.where(np.abs(X) > 1, X, 0.0))
         problems = [rest(codes, 1), rest(codes, 2)]
-        budget = need(X, 600, n_runs=1, holds_kernel_values=True) - 1
+        budget = need(X, 600, n_runs=1) - 1
         training = train_shared([SVC()] * 2, X, problems, memory_budget=budget, calibration=None)
         assert training.binaries == [None, None]
 
@@ -107,7 +104,7 @@ class TestMemory:
             [svc] * 3,
             X,
             problems,
-            memory_budget=need(X, 400, 6, holds_kernel_values=True),
+            memory_budget=need(X, 400, 6),
             **options,
         )
         together = share(svc, X, problems, **options)
@@ -124,14 +121,14 @@ class TestMemory:
             [SVC()],
             X,
             [pair(codes, 0, 1)],
-            memory_budget=need(X, 400, n_runs=1, holds_kernel_values=True),
+            memory_budget=need(X, 400, n_runs=1),
             calibration=None,
         )
         assert training.notes == ["1 binary is trained on one matrix of 400 rows, 640 kB."]
 
     @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="asks Linux for the peak")
     @pytest.mark.parametrize(
-        ("gammas", "too_little"), [([0.05] * 3, 1.6e7), ([0.04, 0.05, 0.06], 4e7)]
+        ("gammas", "too_little"), [([0.05] * 3, 1.6e7), ([0.04, 0.05, 0.06], 1.6e7)]
     )
     def test_the_peak_of_memory_is_within_the_budget(self, gammas, too_little):
         """The peak of a separate process, above that of a small fit, is what was predicted."""
@@ -166,10 +163,8 @@ print(before, train(2500), train(3750, {too_little}))
         )
         before, large, refused = map(int, answer.stdout.split())
         X = np.empty((2500, 20))
-        holds_kernel_values = gammas[0] == gammas[1]
-        bound = need(X, 2500, 6, holds_kernel_values) + bytes_of_thread(2500, n_runs=6)
-        matrix = bytes_of_matrix(2500, holds_kernel_values=holds_kernel_values)
-        assert matrix < large - before < bound
+        bound = need(X, 2500, 6) + bytes_of_thread(2500, n_runs=6)
+        assert bytes_of_matrix(2500) < large - before < bound
         # Nothing larger was even tried.
         assert refused == large
 

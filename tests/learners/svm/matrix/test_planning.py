@@ -3,23 +3,20 @@ import pytest
 from sklearn.svm import SVC
 
 from polytomy.learners.problems import BinaryProblem
-from polytomy.learners.svm.kernels import KernelFunction
 from polytomy.learners.svm.matrix import (
-    MatrixOnDemand,
     Size,
     TooLargeError,
-    WholeMatrix,
     bytes_of_matrix,
     bytes_of_rows,
     bytes_of_thread,
-    find_common_kernel,
-    group_by_matrix,
+    group_by_kernel,
     is_better_apart,
     lay_out_matrix,
     measure,
 )
 from polytomy.learners.svm.suitability import (
     UnsuitableError,
+    kernel_of,
 )
 from shared_kernel_cases import all_problems, clouds, pair, rest
 
@@ -62,10 +59,10 @@ def test_only_rows_of_some_problem_and_the_largest_problem_count():
     X, codes = clouds(90)
     few = BinaryProblem("few", np.flatnonzero(codes == 0)[:3], np.array([True, False, False]))
     problems = [few, pair(codes, 0, 1)]
-    size = measure(X, problems, n_runs=6, holds_kernel_values=False)
+    size = measure(X, problems, n_runs=6)
     assert size == Size(
         60,
-        bytes_of_matrix(60, holds_kernel_values=False),
+        bytes_of_matrix(60),
         bytes_of_rows(X, 60),
         bytes_of_thread(60, n_runs=6),
     )
@@ -85,32 +82,19 @@ def test_one_problem_or_problems_of_all_rows_are_not_better_apart():
     assert not is_better_apart([rest(codes, k) for k in range(10)], 120)
 
 
-def test_rbf_kernels_and_others_form_groups_and_the_rest_has_reasons():
+def test_machines_with_the_same_kernel_form_groups_and_the_rest_has_reasons():
     rbf, linear = SVC(), SVC(kernel="linear")
     wrong = SVC(kernel="precomputed")
-    svcs = [rbf, linear, wrong, SVC(kernel="poly"), rbf, SVC(C=-1), wrong]
-    groups, reasons = group_by_matrix(dict(enumerate(svcs)))
-    assert sorted(groups) == [[0, 4], [1, 3]]
+    svcs = [rbf, linear, wrong, SVC(gamma=2), SVC(C=9), SVC(C=-1), wrong]
+    svcs += [SVC(kernel="linear", gamma=3)]  # which has no gamma
+    groups, reasons = group_by_kernel(dict(enumerate(svcs)))
+    assert sorted(groups) == [[0, 4], [1, 7], [3]]
     assert reasons == {"its kernel is 'precomputed'": 2, "its parameters are invalid": 1}
-
-
-@pytest.mark.parametrize(
-    ("svcs", "expected"),
-    [
-        ([SVC(gamma=0.5), SVC(gamma=0.5, C=9)], KernelFunction("rbf", 0.5)),
-        ([SVC(gamma="auto"), SVC(gamma=0.25)], KernelFunction("rbf", 0.25)),
-        ([SVC(kernel="linear"), SVC(kernel="linear", gamma=3)], KernelFunction("linear")),
-        ([SVC(gamma=0.5), SVC(gamma=0.6)], None),
-        ([SVC(gamma="scale"), SVC(gamma=0.25 / 0.1875)], KernelFunction("rbf", 0.25 / 0.1875)),
-    ],
-)
-def test_a_common_kernel_is_that_of_all_machines(svcs, expected):
-    assert find_common_kernel(svcs, np.eye(4)) == expected
 
 
 class TestPlan:
     def plan(self, svc, problems, X):
-        return lay_out_matrix(X, [svc] * len(problems), problems)
+        return lay_out_matrix(X, kernel_of(svc, X), problems)
 
     def test_each_row_of_the_data_finds_its_place_in_the_matrix(self):
         X, codes = clouds(90)
@@ -130,13 +114,6 @@ class TestPlan:
         plan = self.plan(SVC(), all_problems(codes), X)
         in_order = codes[np.argsort(plan.place)]
         assert np.count_nonzero(np.diff(in_order)) == 2
-
-    def test_a_plan_builds_a_whole_matrix_or_one_on_demand(self):
-        X, codes = clouds(30)
-        plan = self.plan(SVC(gamma=0.5), [rest(codes, 1)], X)
-        assert plan.common_kernel == KernelFunction("rbf", 0.5)
-        assert isinstance(plan.build(n_threads=1), WholeMatrix)
-        assert isinstance(plan.build_on_demand(n_kept=5), MatrixOnDemand)
 
     def test_values_too_large_for_single_precision_cannot_be_planned(self):
         X, codes = clouds(30)

@@ -121,16 +121,16 @@ def test_where_numba_fails_the_reference_does_not_train(monkeypatch):
         raise RoutineFailure from OSError("disk full")
 
     kernel = KernelFunction("linear")
-    matrix, columns = WholeMatrix(np.eye(2), "linear", kernel), np.arange(2)
+    matrix, columns = WholeMatrix(np.eye(2), kernel), np.arange(2)
     problem = [SVC()], columns, np.array([2]), np.array([1.0, -1.0]), np.ones((1, 2))
     monkeypatch.delenv("POLYTOMY_ROUTINES", raising=False)
     monkeypatch.setattr(dispatch, "_compiled_side", dispatch._CompiledSide())
     monkeypatch.setattr(compiled, "train_machines", fail)
     monkeypatch.setattr(reference, "train_machines", lambda *arguments: pytest.fail("trained"))
     with pytest.warns(RoutineWarning, match="disk full"), pytest.raises(UnsuitableError):
-        train_machines(matrix, kernel, *problem, FROM_ZERO)
+        train_machines(matrix, *problem, FROM_ZERO)
     with pytest.raises(UnsuitableError):
-        train_machines(matrix, kernel, *problem, FROM_ZERO)
+        train_machines(matrix, *problem, FROM_ZERO)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,53 @@
+"""Names and titles of measures."""
+
+import pytest
+
+from polytomy.errors import ArgumentError
+from polytomy.trials import MEASURES
+from polytomy.trials.results import find_measure
+
+
+def test_measures_are_found_by_name():
+    for name, measure in MEASURES.items():
+        assert find_measure(name) == measure
+        assert measure.name == name
+
+
+@pytest.mark.parametrize(
+    ("name", "best"),
+    [
+        ("accuracy", "largest"),
+        ("uncertainty_coefficient", "largest"),
+        ("log_loss", "smallest"),
+        ("brier_score", "smallest"),
+        ("fit_seconds", "smallest"),
+        ("n_binaries", None),
+        ("out_of_fold_log_loss", None),
+    ],
+)
+def test_scores_are_maximised_and_losses_minimised(name, best):
+    assert find_measure(name).best == best
+
+
+def test_methods_share_what_training_alone_decides():
+    shared = {name for name, measure in MEASURES.items() if measure.of_scheme}
+    assert shared == {"fit_seconds", "n_binaries", "n_support_vectors"}
+
+
+def test_titles_are_distinct():
+    assert len({measure.title for measure in MEASURES.values()}) == len(MEASURES)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("acuracy", 'measure="acuracy" is unknown. Did you mean "accuracy"? Use one of unc'),
+        ("xyz", 'measure="xyz" is unknown. Use one of uncertainty_coefficient, accuracy, brier'),
+        (3, "measure=3 is unknown."),
+    ],
+)
+def test_an_unknown_measure_is_an_error_with_a_suggestion(name, words):
+    with pytest.raises(ArgumentError) as caught:
+        find_measure(name)
+    assert words in str(caught.value)
+    assert caught.value.parameter == "measure"

@@ -148,9 +148,10 @@ def _kind_of(binary: TrainedBinary) -> str:
     estimator, prefix = binary.estimator, "" if binary.columns is None else "precomputed "
     while type(estimator) is Pipeline:
         estimator, prefix = estimator.steps[-1][1], "scaled "
+    type_: Any = type(estimator)
     # Registered types have defaults for all parameters; others may not.
     is_known = hasattr(estimator, "kind_of_model") or find_kind_of(estimator) is not None
-    return prefix + (_kind_of_type(type(estimator)) if is_known else "other")
+    return prefix + (_kind_of_type(type_) if is_known else "other")
 
 
 @lru_cache(maxsize=64)

@@ -148,14 +148,16 @@ def _kind_of(binary: TrainedBinary) -> str:
     while type(estimator) is Pipeline:
         estimator, prefix = estimator.steps[-1][1], "scaled "
     type_: Any = type(estimator)
-    return prefix + _kind_of_type(type_)
+    # Registered types have defaults for all parameters; others may not.
+    is_known = hasattr(estimator, "kind_of_model") or find_kind_of(estimator) is not None
+    return prefix + (_kind_of_type(type_) if is_known else "other")
 
 
 @lru_cache(maxsize=64)
 def _kind_of_type(type_: Any) -> str:
     if hasattr(type_, "kind_of_model"):
         return str(type_.kind_of_model)
-    if not type_.__module__.startswith("sklearn.") or find_kind_of(type_()) is None:
+    if not type_.__module__.startswith("sklearn."):
         return "other"
     return specification_of(type_()).split()[0]
 

@@ -42,9 +42,6 @@ class Output(StrEnum):
     SIDE = "side"  #: one side of a model with several; the score is 2 P(side) − 1
 
 
-EFFORT = 1000.0
-"""A guess: the cost of an arbitrary estimator is unknown, but most cost more than a small SVM."""
-
 #: The method of an estimator that an output calls.
 METHODS = {
     Output.PROBABILITY: "predict_proba",

@@ -132,7 +132,7 @@ def test_a_model_that_was_saved_with_costs_is_evaluated_with_them(polytomy, mode
         (["--cost", "iris.csv"], "--cost iris.csv: 3 classes need 3 rows of 3 numbers"),
         (["--cost", "small.csv"], "the table has 2 rows of 2 numbers; 3 classes need 3 rows of 3"),
         (["--cost", "nan.csv"], "--cost has nan for predicting 'setosa' when 'setosa' is true"),
-        (["--reject-cost", "nan"], "--reject-cost nan must be a finite number"),
+        (["--reject-cost", "nan"], "--reject-cost must be a finite number; got nan"),
         (["--reject-label", "?"], "--reject-label '?' has no effect without --reject-cost"),
         (["--reject-cost", "0.1", "--reject-label", "setosa"], "must not be a class"),
         (["--explain", "--proba"], "--explain prints text; leave out --proba, --set and --top"),

@@ -121,9 +121,14 @@ class TrainedBinary:
         return chances
 
     @property
+    def is_side(self) -> bool:
+        """Whether it is one side of a model with several."""
+        return self.output is Output.SIDE
+
+    @property
     def fitted_estimator(self) -> Any:
         """The user's estimator, fitted; None if the answer is constant."""
-        return self.estimator.estimator if self.output is Output.SIDE else self.estimator
+        return self.estimator.estimator if self.is_side else self.estimator
 
     def state(self) -> dict[str, Any]:
         """Return the fields that are not at their defaults, and the output as text."""
@@ -159,7 +164,7 @@ class TrainedBinary:
         return cls(**given)
 
     def _raw_scores(self, X: Any) -> NDArray[np.float64]:
-        if self.output is Output.SIDE:
+        if self.is_side:
             chances: NDArray[np.float64] = self.estimator.predict_proba(X)
             return 2.0 * chances[:, self.positive_index] - 1.0
         if self.output is Output.MARGIN:

@@ -35,6 +35,7 @@ from polytomy.errors import ArgumentError
 from polytomy.inputs.rows import count_rows, take_block
 from polytomy.inputs.sparse import check_sparse
 from polytomy.inputs.training_data import blocks_of_rows
+from polytomy.learners.problems import group_sides
 from polytomy.model.arrangement import Arrangement, ClassTranslation, first_rows, solve_by
 from polytomy.model.composition import Composition
 from polytomy.scheme import CodingMatrix, Scheme
@@ -284,13 +285,10 @@ def _group_columns(composition: Composition) -> Iterator[_Group]:
             columns = arrangement.columns[rows].tolist()
             yield _Group(str(partition.binary), columns, arrangement.signs[rows].tolist(), sides)
         return
-    wholes: dict[Any, list[int]] = {}
-    for column, each in enumerate(composition.dichotomies):
-        wholes.setdefault(column if each.whole is None else each.whole, []).append(column)
-    for columns in wholes.values():
-        first = composition.dichotomies[columns[0]]
-        indices = (first.negative, first.positive) if first.whole is None else first.whole.sides
-        sides = tuple(tuple(labels[k] for k in side) for side in indices)
+    dichotomies = composition.dichotomies
+    for columns in group_sides(dichotomies, range(len(dichotomies))):
+        first = dichotomies[columns[0]]
+        sides = tuple(tuple(labels[k] for k in side) for side in first.partition.sides)
         yield _Group(first.name, columns, [1.0] * len(columns), sides)
 
 

@@ -590,7 +590,7 @@ class _Batch:
         setup, training = self.measurer.setup, self.measurer.setup.training
         svc = self.points[0].estimator
         plan = plan_training(schemes, training.classes, svc, setup.models)
-        if any(each.estimator is not svc or each.whole for each in plan.dichotomies):
+        if any(each.estimator is not svc or not each.is_binary for each in plan.dichotomies):
             return False
         rows_of_class = group_rows(training.class_indices[self.rows], len(training.classes))
         problems = [

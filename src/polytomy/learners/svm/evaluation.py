@@ -237,8 +237,6 @@ class KernelGroup:
         self._n_features = int(first.vectors.shape[1])
         self._intercepts = np.array([member.intercept for member in members])
         pool = pool_vectors(members)
-        self.effort = float(len(pool.rows))
-        self.efforts = np.array([float(len(member.coefficients)) for member in members])
         weights = _weights_by_vector(pool, members)
         self._evaluator = make_evaluator(first.kernel, pool.vectors, pool.rows, weights, dtype)
         self._members = members

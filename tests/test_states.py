@@ -9,10 +9,9 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 from polytomy.calibration import IsotonicCalibrator, SigmoidCalibrator, TemperatureCalibrator
-from polytomy.calibration.calibrators import ProvidedCalibrator, UncalibratedMap
+from polytomy.calibration.calibrators import ProvidedCalibrator, UncalibratedMap, VectorScaling
 from polytomy.calibration.final import BiasMap, DecoderMap, ProvidedMap
 from polytomy.calibration.reservoir import Batch, Reservoir
-from polytomy.calibration.vector_scaling import VectorScaling
 from polytomy.errors import ModelFileError, PolytomyError
 from polytomy.learners.borders import BorderMachine
 from polytomy.learners.sides import SidesModel

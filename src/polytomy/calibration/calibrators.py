@@ -7,20 +7,20 @@ number of samples can justify, and the log-loss is finite.
 
 A calibrator tells everything about itself here: how it is fitted and applied, alone and many at
 once, how it is saved, and its ONNX graph. `CALIBRATORS` has them by name; `register_calibrator`
-adds others.
+adds others. Vector scaling takes their place if a partition has more than two sides.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.calibration.vector_scaling import VectorScaling, fit_vector_scaling
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import Parameter
 from polytomy.inputs.numbers import check_weights
@@ -28,7 +28,14 @@ from polytomy.inputs.seeds import seed_all
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 from polytomy.routines.reference.calibration import platt_targets
-from polytomy.states import State, register_kind, stored_as
+from polytomy.states import LARGEST, State, register_kind, stored_as
+
+Floats = NDArray[np.float64]
+
+# With fewer samples than this on a side, an intercept is mostly noise, unless the other side has
+# enough to tell that it is needed.
+_FEW_OF_SIDE = 10
+_FEW_OF_BOTH = 100
 
 
 class HeldOut(NamedTuple):
@@ -151,7 +158,9 @@ class UncalibratedMap(LogisticMap):
 class SigmoidCalibrator(LogisticMap):
     """Platt's sigmoid, fitted by Newton's method (Platt 1999; Lin, Lin and Weng 2007).
 
-    LIBSVM uses the same map; its parameters are A = −slope_ and B = −intercept_.
+    LIBSVM uses the same map; its parameters are A = −slope_ and B = −intercept_. With fewer than 10
+    samples on a side, and fewer than 100 in all, only the slope is learnt, and it is not negative:
+    the intercept, and even the sign, would often be wrong.
 
     Attributes
     ----------
@@ -170,25 +179,13 @@ class SigmoidCalibrator(LogisticMap):
         self, decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Minimise the log-loss against Platt's targets."""
-        held_out = fitting_data(decision_values, target, sample_weight)
-        self.fit_many([self], [HeldOut(*held_out)])
+        self.fit_many([self], [HeldOut(*fitting_data(decision_values, target, sample_weight))])
         return self
 
     @staticmethod
     def fit_many(calibrators: Sequence[SigmoidCalibrator], held_out: Sequence[HeldOut]) -> None:
         """Fit many sigmoids at once, each to its own samples."""
-        values = np.concatenate([each.values for each in held_out])
-        weight = np.ones(len(values))
-        if any(each.weight is not None for each in held_out) or not np.isfinite(values).all():
-            held_out = [HeldOut(*fitting_data(*each)) for each in held_out]
-            values = np.concatenate([each.values for each in held_out])
-            weight = np.concatenate([each.weight for each in held_out if each.weight is not None])
-        is_positive = np.concatenate([each.target for each in held_out])
-        starts = np.cumsum([0, *(len(each.values) for each in held_out)])
-        fitted = routine("fit_sigmoids", "calibration")(values, is_positive, weight, starts)
-        lines = zip(*map(np.ndarray.tolist, fitted), strict=True)
-        for calibrator, line in zip(calibrators, lines, strict=True):
-            calibrator.slope_, calibrator.intercept_ = line
+        _fit_lines(calibrators, held_out, [not _has_few(each) for each in held_out])
 
     @staticmethod
     def fit_sides(
@@ -232,16 +229,13 @@ class TemperatureCalibrator(LogisticMap):
         self, decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Minimise the log-loss against Platt's targets."""
-        values, is_positive, weight = fitting_data(decision_values, target, sample_weight)
-        targets = platt_targets(is_positive, weight)
-        scale = float(np.max(np.abs(values)))
-        if scale == 0.0:
-            self.slope_ = 0.0
-            return self
-        fit_log_odds = routine("fit_log_odds", "calibration")
-        slope = fit_log_odds(values[:, np.newaxis] / scale, targets, weight)[0]
-        self.slope_ = max(0.0, float(slope / scale))
+        self.fit_many([self], [HeldOut(*fitting_data(decision_values, target, sample_weight))])
         return self
+
+    @staticmethod
+    def fit_many(calibrators: Sequence[TemperatureCalibrator], held_out: Sequence[HeldOut]) -> None:
+        """Fit many factors at once, each to its own samples."""
+        _fit_lines(calibrators, held_out, [False] * len(held_out))
 
     @staticmethod
     def fit_sides(
@@ -249,6 +243,35 @@ class TemperatureCalibrator(LogisticMap):
     ) -> VectorScaling:
         """Return one slope for all of several sides."""
         return fit_vector_scaling(values, sides, weight, common_slope=True)
+
+
+def _has_few(held_out: HeldOut) -> bool:
+    """Return whether there are too few samples to learn an intercept."""
+    target, weight = held_out.target, held_out.weight
+    n_samples = len(target) if weight is None else float(weight.sum())
+    if n_samples >= _FEW_OF_BOTH:
+        return False
+    n_positive = np.count_nonzero(target) if weight is None else float(weight[target].sum())
+    return bool(0 < min(n_positive, n_samples - n_positive) < _FEW_OF_SIDE)
+
+
+def _fit_lines(
+    calibrators: Sequence[LogisticMap], held_out: Sequence[HeldOut], has_intercept: Sequence[bool]
+) -> None:
+    """Set the slopes and intercepts of many logistic maps."""
+    values = np.concatenate([each.values for each in held_out])
+    weight = np.ones(len(values))
+    if any(each.weight is not None for each in held_out) or not np.isfinite(values).all():
+        held_out = [HeldOut(*fitting_data(*each)) for each in held_out]
+        values = np.concatenate([each.values for each in held_out])
+        weight = np.concatenate([each.weight for each in held_out if each.weight is not None])
+    is_positive = np.concatenate([each.target for each in held_out])
+    starts = np.cumsum([0, *(len(each.values) for each in held_out)])
+    fit = routine("fit_sigmoids", "calibration")
+    fitted = fit(values, is_positive, weight, starts, np.array(has_intercept, dtype=np.bool_))
+    lines = zip(*map(np.ndarray.tolist, fitted), strict=True)
+    for calibrator, line in zip(calibrators, lines, strict=True):
+        calibrator.slope_, calibrator.intercept_ = line
 
 
 @stored_as("calibrator/isotonic")
@@ -358,6 +381,102 @@ def fitting_data(
         counts = weight > 0
         values, is_positive, weight = values[counts], is_positive[counts], weight[counts]
     return values, is_positive, weight
+
+
+# -- several sides ---------------------------------------------------------------------------------
+
+
+@stored_as("vector scaling")
+@dataclass(frozen=True, slots=True, eq=False)
+class VectorScaling:
+    """Probabilities softmax(a·v + b), with a slope and an intercept for each side.
+
+    Attributes
+    ----------
+    slopes : array of shape (n_sides,), a > 0
+    intercepts : array of shape (n_sides,), b
+
+    Examples
+    --------
+    >>> VectorScaling(np.ones(2), np.zeros(2)).apply(np.array([[0.0, np.log(3)]]))
+    array([[0.25, 0.75]])
+    """
+
+    slopes: Floats
+    intercepts: Floats
+
+    def apply(self, values: Floats) -> Floats:
+        """Return the probabilities; −inf in a column means that the side is not known."""
+        logits = values * self.slopes + self.intercepts
+        logits -= logits.max(axis=1, keepdims=True)
+        masses = np.exp(logits)
+        probabilities: Floats = masses / masses.sum(axis=1, keepdims=True)
+        return probabilities
+
+    @classmethod
+    def from_state(cls, state: State) -> VectorScaling:
+        """Return the scaling of a state."""
+        slopes = state.floats("slopes", (None,), least=1 / LARGEST)
+        return cls(slopes, state.floats("intercepts", slopes.shape))
+
+
+def fit_vector_scaling(
+    values: Floats,
+    sides: NDArray[np.intp],
+    weight: Floats | None = None,
+    *,
+    common_slope: bool = False,
+) -> VectorScaling:
+    """Return the vector scaling of maximum likelihood, with a weak prior.
+
+    The logarithms of the slopes, in units of the spread of the values, and the intercepts have unit
+    Gaussian priors. So the slopes stay finite even if all samples are on their own side.
+
+    Parameters
+    ----------
+    values : array of shape (n_samples, n_sides), decision values of held-out samples
+    sides : array of shape (n_samples,), the side of each sample
+    weight : array of shape (n_samples,), optional
+    common_slope : bool, default=False
+        Whether all sides have the same slope and no intercepts: temperature scaling.
+    """
+    n_samples, n_sides = values.shape
+    weight = np.ones(n_samples) if weight is None else weight
+    spread = float(values.std()) or 1.0
+    scaled = values / spread
+    is_own = sides[:, np.newaxis] == np.arange(n_sides)
+
+    def loss_and_slope(parameters: Floats) -> tuple[float, Floats]:
+        log_slopes, intercepts = _spread_parameters(parameters, n_sides, common_slope)
+        slopes = np.exp(log_slopes)
+        logits = scaled * slopes + intercepts
+        logits -= logits.max(axis=1, keepdims=True)
+        masses = np.exp(logits)
+        totals = masses.sum(axis=1, keepdims=True)
+        loss = weight @ (np.log(totals[:, 0]) - logits[is_own])
+        error = weight[:, np.newaxis] * (masses / totals - is_own)
+        of_slopes, of_intercepts = (error * scaled).sum(axis=0) * slopes, error.sum(axis=0)
+        if common_slope:
+            gradient = np.array([of_slopes.sum()])
+        else:
+            gradient = np.concatenate([of_slopes, of_intercepts])
+        return float(loss + 0.5 * parameters @ parameters), gradient + parameters
+
+    start = np.zeros(1 if common_slope else 2 * n_sides)
+    found = scipy.optimize.minimize(loss_and_slope, start, jac=True, method="L-BFGS-B").x
+    log_slopes, intercepts = _spread_parameters(found, n_sides, common_slope)
+    return VectorScaling(np.exp(log_slopes) / spread, intercepts)
+
+
+def _spread_parameters(
+    parameters: Floats, n_sides: int, common_slope: bool
+) -> tuple[Floats, Floats]:
+    if common_slope:
+        return np.full(n_sides, parameters[0]), np.zeros(n_sides)
+    return parameters[:n_sides], parameters[n_sides:]
+
+
+# -- the parameter ---------------------------------------------------------------------------------
 
 
 #: A value of the parameter: a name, None, or an object like a Calibrator.

@@ -286,6 +286,13 @@ _LARGEST_DECISION = float(np.tanh(30.0 / 2))
 _FLOORS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 _LARGEST_FLOOR = 0.2
 
+# With fewer samples for each class on average, only the scale and the floor are learnt: they cannot
+# change the winner, and biases learnt from a handful of samples would.
+_FEW_OF_CLASS = 10
+
+# A scale of zero would make all classes equal: the first would win.
+_LEAST_SCALE = 1e-3
+
 # Values of λ, strongest first. Without weights the decoder is a BiasMap.
 _PENALTIES = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)
 _N_PARTS = 3
@@ -618,18 +625,23 @@ def _fit_bias(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit:
     others = np.where(parts == np.arange(parts.max() + 1)[:, np.newaxis], 0.0, weight)
     solutions = fit_each_weighting(logarithms, classes, others, solution, has_bias=True)
     held_out = _apply_to_parts(solutions, logarithms, parts)
-    if _costs_accuracy(held_out, answers):
+    if _has_few(answers) or _costs_accuracy(held_out, answers):
         weights = np.vstack([weight, others])
         solution, *solutions = fit_each_weighting(logarithms, classes, weights, has_bias=False)
         held_out = _apply_to_parts(solutions, logarithms, parts)
-    return FinalFit(BiasMap(solution.scale, floor, solution.bias), held_out)
+    return FinalFit(BiasMap(max(solution.scale, _LEAST_SCALE), floor, solution.bias), held_out)
+
+
+def _has_few(answers: OutOfFoldAnswers) -> bool:
+    """Return whether there are too few samples to learn anything about a class or a binary."""
+    return bool(answers.weight.sum() < _FEW_OF_CLASS * answers.probabilities.shape[1])
 
 
 def _apply_to_parts(
     solutions: Sequence[ScaleAndBias], logarithms: Floats, parts: NDArray[np.intp]
 ) -> Floats:
     """Return the probabilities of each sample, from the solution of its part."""
-    scales = np.array([each.scale for each in solutions])
+    scales = np.array([max(each.scale, _LEAST_SCALE) for each in solutions])
     biases = np.array([each.bias for each in solutions])
     return _softmax(scales[parts, np.newaxis] * logarithms + biases[parts])
 
@@ -666,6 +678,8 @@ def _fit_floor(answers: OutOfFoldAnswers) -> tuple[ScaleAndBias, float]:
 def _fit_decoder(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit:
     """Choose λ by cross-validation over the parts, then fit to all samples."""
     plain = _fit_bias(answers, parts)
+    if _has_few(answers):
+        return plain
     assert isinstance(plain.map, BiasMap)
     base = plain.map
     log_odds = _log_odds(answers.decisions)

@@ -12,13 +12,18 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from polytomy.cli import evaluating, model_files, predicting, schemes, searching, training, trials
-from polytomy.cli.data import explain_failure, has_terminal, print_answer, print_text
+from polytomy.cli.data import (
+    InterruptedWorkError,
+    explain_failure,
+    has_terminal,
+    print_answer,
+    print_text,
+)
 from polytomy.cli.help_pages import HelpfulCommand, HelpfulGroup, find_command, show_option
 from polytomy.cli.options import AS_JSON, JOBS, expand_options
 from polytomy.errors import Message, PolytomyError
@@ -26,34 +31,12 @@ from polytomy.errors import Message, PolytomyError
 if TYPE_CHECKING:
     from polytomy.routines.warming import WarmUpProgress
 
-_EXIT_CODE_OF_INTERRUPT = 130
+EXIT_CODE_OF_INTERRUPT = 130
 
 
-class _Interrupted(BaseException):
-    """Replaces KeyboardInterrupt, which Typer would handle in its own way."""
-
-
-class _Commands(HelpfulGroup):
-    def make_context(self, *arguments: Any, **named: Any) -> Any:
-        with _own_interrupts():
-            return super().make_context(*arguments, **named)
-
-    def invoke(self, ctx: Any) -> Any:
-        with _own_interrupts():
-            return super().invoke(ctx)
-
-
-@contextmanager
-def _own_interrupts() -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise _Interrupted from None
-
-
-def _make_app(cls: Any, **options: Any) -> typer.Typer:
+def _make_app(**options: Any) -> typer.Typer:
     return typer.Typer(
-        cls=cls,
+        cls=HelpfulGroup,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode="markdown",
@@ -115,10 +98,8 @@ def _print_line(at: WarmUpProgress) -> None:
         print(line, file=sys.stderr, flush=True)
 
 
-app = _make_app(_Commands, name="polytomy", help="Multi-class classifiers composed of binary ones.")
-datasets = _make_app(
-    HelpfulGroup, help="List and download datasets for trials.", add_completion=False
-)
+app = _make_app(name="polytomy", help="Multi-class classifiers composed of binary ones.")
+datasets = _make_app(help="List and download datasets for trials.", add_completion=False)
 _COMMANDS: tuple[Callable[..., None], ...] = (
     training.train,
     predicting.predict,
@@ -171,48 +152,28 @@ def main() -> None:
     # SIGTERM becomes SystemExit, so that temporary files are removed.
     with suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    with _noted_interrupts() as interrupts:
-        try:
-            app(prog_name="polytomy")
-        except (_Interrupted, KeyboardInterrupt):
-            _fail("interrupted", _EXIT_CODE_OF_INTERRUPT)
-        except ImportError:
-            # An extension module that is being imported turns Ctrl-C into this.
-            if not interrupts:
-                raise
-            _fail("interrupted", _EXIT_CODE_OF_INTERRUPT)
-        except PolytomyError as error:
-            _fail(_show_message(error))
-        except OSError as error:
-            _fail(explain_failure(error))
-        except MemoryError:
-            _fail("out of memory")
-        except UnicodeEncodeError as error:
-            character = error.object[error.start]
-            _fail(f"the terminal cannot show {character!a}; set its encoding to UTF-8")
-        except (ValueError, csv.Error) as error:
-            # Raised by scikit-learn or the csv module because of the options or the data.
-            _fail(str(error))
-
-
-@contextmanager
-def _noted_interrupts() -> Iterator[list[int]]:
-    """Yield a list that grows with each Ctrl-C, which still raises KeyboardInterrupt."""
-    noted: list[int] = []
-
-    def interrupt(number: int, _: object) -> None:
-        noted.append(number)
-        raise KeyboardInterrupt
-
-    is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if not is_default or current_thread() is not main_thread():
-        yield noted
-        return
-    signal.signal(signal.SIGINT, interrupt)
     try:
-        yield noted
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        app(prog_name="polytomy")
+    except SystemExit as error:
+        # Typer ends a command with this code after Ctrl-C.
+        if error.code != EXIT_CODE_OF_INTERRUPT:
+            raise
+        _fail("interrupted", EXIT_CODE_OF_INTERRUPT)
+    except InterruptedWorkError as error:
+        _fail(str(error), EXIT_CODE_OF_INTERRUPT)
+    except PolytomyError as error:
+        _fail(_show_message(error))
+    except OSError as error:
+        _fail(explain_failure(error))
+    except MemoryError:
+        _fail("out of memory")
+    except UnicodeEncodeError as error:
+        character = error.object[error.start]
+        _fail(f"the terminal cannot show {character!a}; set its encoding to UTF-8")
+    except (ImportError, ValueError, csv.Error) as error:
+        # Raised because a package is missing, or by scikit-learn because of the options or the
+        # data. An extension module that is being imported turns Ctrl-C into an ImportError too.
+        _fail(str(error))
 
 
 def _fail(message: str, code: int = 2) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from polytomy.cli.options import DataOptions, FeatureOptions
-from polytomy.errors import Argument, ArgumentError, DataError
+from polytomy.errors import Argument, ArgumentError, DataError, PolytomyError
 from polytomy.files import open_atomically
 from polytomy.language import MAX_CHARACTERS
 from polytomy.scheme.reading import decode_text, read_text
@@ -30,6 +30,10 @@ STANDARD_INPUT = "-"
 _NAME_OF_STANDARD_INPUT = "<standard input>"
 # A list of labels or a table of classes is small; a larger file must be something else.
 _MOST_BYTES = 2**26
+
+
+class InterruptedWorkError(PolytomyError):
+    """Work that Ctrl-C ended; the message says what was saved."""
 
 
 # -- text ------------------------------------------------------------------------------------------

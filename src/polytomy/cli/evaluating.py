@@ -14,7 +14,6 @@ from polytomy.cli.data import (
     print_answer,
     read_control,
 )
-from polytomy.cli.deciding import predict_sets, refuse_options
 from polytomy.cli.loaded_models import LoadedModel
 from polytomy.cli.options import (
     AS_JSON,
@@ -29,6 +28,7 @@ from polytomy.cli.options import (
     option,
     parse_column,
 )
+from polytomy.cli.predicting import predict_sets, refuse_options
 from polytomy.errors import ArgumentError
 from polytomy.metrics import METRICS, Additive, JudgedSamples
 from polytomy.scheme import Scheme

@@ -164,7 +164,7 @@ class LoadedModel:
         self, probabilities: Any, max_depth: int | None, min_probability: float
     ) -> NDArray[Any]:
         """Return a class or the name of a node for each sample, as `predict_nodes` does."""
-        from polytomy.model.trees import descend_nodes, find_hierarchy
+        from polytomy.model.decisions import descend_nodes, find_hierarchy
 
         hierarchy = find_hierarchy(self.core.composition_.arrangements)
         return descend_nodes(*hierarchy, probabilities, max_depth, min_probability)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +11,7 @@ import typer
 
 from polytomy.cli.data import (
     STANDARD_INPUT,
+    InterruptedWorkError,
     align_columns,
     has_terminal,
     parse_labels,
@@ -36,8 +36,6 @@ from polytomy.errors import ArgumentError
 
 _RUN = "trials.running:run"
 _PROTOCOL = "trials.protocol:Protocol"
-# The exit code that shells use for a command ended by Ctrl-C.
-_INTERRUPTED = 130
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,8 +125,7 @@ def trials(
             **options.arguments(), n_jobs=n_jobs, folder=folder, verbose=verbose, report=True
         )
     except KeyboardInterrupt:
-        print(f"polytomy: {_describe_interruption(folder)}", file=sys.stderr, flush=True)
-        raise typer.Exit(_INTERRUPTED) from None
+        raise InterruptedWorkError(_describe_interruption(folder)) from None
     page = folder / "report.html"
     if as_json:
         answer = {"folder": str(folder), "report": str(page), "trials": results.rows()}

@@ -22,7 +22,7 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import available_unless
 from polytomy.inputs.rows import count_rows
 from polytomy.model.answering import AnsweringMixin, why_no_probabilities
-from polytomy.model.trees import check_top_k
+from polytomy.model.decisions import check_top_k
 
 
 class Form(NamedTuple):

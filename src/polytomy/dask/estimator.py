@@ -25,9 +25,14 @@ from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.preparation import resolve_estimator, takes_pairwise_values
 from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.model.arrangement import check_solver
-from polytomy.model.estimator import FollowsEstimatorMixin, progress_bar, undone_if_interrupted
+from polytomy.model.estimator import (
+    CLASSIFIER_CHECKS,
+    FollowsEstimatorMixin,
+    make_training_options,
+    progress_bar,
+    undone_if_interrupted,
+)
 from polytomy.model.fitting import plan_training
-from polytomy.model.parameters import CLASSIFIER_CHECKS, make_training_options
 from polytomy.model.scheme_argument import members_of, needs_data, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.choice import choose_scheme

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.datasets import FORMATS, find_format
-from polytomy.datasets.columns import Target
-from polytomy.datasets.fields import LabelIndex
+from polytomy.datasets.columns import LabelIndex, Target
 from polytomy.datasets.parquet import ParquetTable
 from polytomy.datasets.reading import Scan, open_table, read_table, scan_table
 from polytomy.datasets.sources import list_files

@@ -1,7 +1,13 @@
 """Reading and writing data files, whole or block by block."""
 
-from polytomy.datasets.formats import FORMATS, find_format, open_source
-from polytomy.datasets.reading import open_blocks, read_data, write_data
+from polytomy.datasets.reading import (
+    FORMATS,
+    find_format,
+    open_blocks,
+    open_source,
+    read_data,
+    write_data,
+)
 from polytomy.datasets.sources import Source, Stream
 from polytomy.datasets.tables import Data
 

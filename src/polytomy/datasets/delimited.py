@@ -18,8 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.datasets.columns import Columns, choose_columns, is_header
-from polytomy.datasets.fields import CategoryIndex, error_at, is_text, parse_number
+from polytomy.datasets.columns import (
+    CategoryIndex,
+    Columns,
+    choose_columns,
+    error_at,
+    is_header,
+    is_text,
+    parse_number,
+)
 from polytomy.datasets.sources import (
     Source,
     Stream,

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.datasets.columns import choose_columns
-from polytomy.datasets.fields import CategoryIndex, number_labels
+from polytomy.datasets.columns import CategoryIndex, choose_columns, number_labels
 from polytomy.datasets.sources import list_files
 from polytomy.datasets.tables import (
     Data,

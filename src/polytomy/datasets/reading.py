@@ -1,27 +1,33 @@
-"""Reading and writing data files, whole or block by block.
+"""Reading and writing data files, whole or block by block, and the formats they may have.
 
 A file that is too large for memory may need a first pass, which finds its labels, its values and
-its size (`Scan`).
-"""
+its size (`Scan`)."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from polytomy.datasets.arrays import AgfFormat, NpzFormat
 from polytomy.datasets.columns import Features, Target
-from polytomy.datasets.formats import FORMATS, find_format, open_source
-from polytomy.datasets.sources import Source, Stream
+from polytomy.datasets.delimited import CsvFormat, LvqFormat, TsvFormat
+from polytomy.datasets.parquet import ParquetFormat
+from polytomy.datasets.sources import Source, Stream, first_lines, list_files
+from polytomy.datasets.svmlight import KernelFormat, SvmlightFormat
 from polytomy.datasets.tables import (
     Categories,
     Data,
+    Format,
     RawBlock,
     ReadOptions,
     Table,
@@ -29,7 +35,92 @@ from polytomy.datasets.tables import (
     check_size,
 )
 from polytomy.errors import Argument, ArgumentError, DataError
+from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.sparse import check_sparse, is_sparse
+
+_ALL: tuple[Format, ...] = (
+    CsvFormat(),
+    TsvFormat(),
+    SvmlightFormat(),
+    ParquetFormat(),
+    NpzFormat(),
+    LvqFormat(),
+    AgfFormat(),
+    KernelFormat(),
+)
+FORMATS: dict[str, Format] = {each.name: each for each in _ALL}
+"""All formats of data files by name."""
+
+
+def find_format(path: Source, format: str | None = None) -> str:
+    """Return the format of a file: as given, or found from its name or its first line.
+
+    Examples
+    --------
+    >>> find_format("iris.csv.gz"), find_format("letter.scale"), find_format("x.txt", "tsv")
+    ('csv', 'svmlight', 'tsv')
+    """
+    if format is not None:
+        if format not in FORMATS:
+            raise ArgumentError(
+                Argument("format"),
+                f' must be {_list_formats()}; got "{format}".{did_you_mean(format, FORMATS)}',
+            )
+        return format
+    for name, kind in FORMATS.items():
+        if kind.matches_path(Path(path)):
+            return name
+    if isinstance(path, Stream) or Path(path).is_file():
+        line = first_lines(path, 1).text
+        if not line and isinstance(path, Stream):
+            raise DataError(f"{os.fspath(path)}: the file is empty")
+        for name in reversed(FORMATS):  # CSV accepts the most, and comes last
+            if FORMATS[name].matches_line(line):
+                return name
+    raise ArgumentError(
+        f"{os.fspath(path)}: the format is not clear from the file name. Set ",
+        Argument("format"),
+        f" to {_list_formats()}.",
+    )
+
+
+def _list_formats() -> str:
+    *names, last = (f'"{name}"' for name in FORMATS)
+    return f"{', '.join(names)} or {last}"
+
+
+def open_source(path: Source) -> Source:
+    """Return the path of a file or folder, or a stream if the path is a pipe or device.
+
+    A folder can be read only if it may be a table in several Parquet files.
+    """
+    if isinstance(path, Stream):
+        return path
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        # libAGF names a pair of files by their common name without endings.
+        if Path(os.fspath(path) + ".vec").exists():
+            return path
+        raise
+    if stat.S_ISDIR(mode):
+        if list_files(path, FORMATS["parquet"].endings):
+            return path
+        reason = (
+            f"{os.strerror(errno.EISDIR)}, and has no Parquet files. Merge its files, or use "
+            'Dask ("--dask local" on the command line), which reads folders of CSV and TSV files.'
+        )
+        raise IsADirectoryError(errno.EISDIR, reason, os.fspath(path))
+    if stat.S_ISREG(mode):
+        return path
+    file = Path(path).open("rb")  # noqa: SIM115, closed with the stream
+    stream = Stream(file, os.fspath(path))
+    finalize(stream, file.close)
+    return stream
+
+
+# -- Reading and writing data files, whole or block by block --
+
 
 # Approximate size of the features of a block.
 _BLOCK_BYTES = 2**25

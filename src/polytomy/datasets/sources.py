@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.datasets.fields import error_at
+from polytomy.datasets.columns import error_at
 from polytomy.errors import DataError
 
 # Other programs write such files next to the data, or while they are running.

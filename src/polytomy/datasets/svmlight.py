@@ -15,16 +15,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from polytomy.datasets.fields import number_labels, why_not_a_number
+from polytomy.datasets.columns import number_labels, why_not_a_number
 from polytomy.datasets.sources import Source, Stream, TextBlock, first_lines, text_blocks
-from polytomy.datasets.tables import (
-    Data,
-    Format,
-    RawBlock,
-    ReadOptions,
-    Table,
-    shorten_numbers,
-)
+from polytomy.datasets.tables import Data, Format, RawBlock, ReadOptions, Table, shorten_numbers
 from polytomy.errors import Argument, ArgumentError, DataError
 
 _SCAN_ROWS = 10_000

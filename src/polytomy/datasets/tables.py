@@ -17,8 +17,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.datasets.columns import Features, Target
-from polytomy.datasets.fields import CategoryIndex, LabelIndex, error_at, number_labels
+from polytomy.datasets.columns import (
+    CategoryIndex,
+    Features,
+    LabelIndex,
+    Target,
+    error_at,
+    number_labels,
+)
 from polytomy.datasets.sources import Source
 from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
 from polytomy.files import open_atomically

@@ -14,12 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_y,
-    _num_samples,
-    check_consistent_length,
-    validate_data,
-)
+from sklearn.utils.validation import _check_y, _num_samples, check_consistent_length, validate_data
 
 from polytomy.errors import Argument, ArgumentError, DataError
 from polytomy.inputs.numbers import check_range, refuse_labels

@@ -1,4 +1,4 @@
-"""From probabilities to decisions: priors, and the costs of wrong predictions.
+"""From probabilities to decisions: priors, costs, nodes of a hierarchy, the k likeliest classes.
 
 A prior is how frequent each class is. Training assumes the frequencies of its data. For data with
 other frequencies, Bayes' rule adapts the probabilities: each is multiplied by the ratio of the new
@@ -6,22 +6,28 @@ prior to the old one, and each row is divided by its sum. If the new prior is no
 estimated as the one under which the unlabelled data is likeliest (Saerens, Latinne and Decaestecker
 2002).
 
-With costs, the prediction is the class of least expected cost, or none if that is cheaper.
+With costs, the prediction is the class of least expected cost, or none if that is cheaper. A walk
+down the tree of a scheme ends at a node or a class. The k likeliest classes are found in blocks of
+samples, so that memory stays bounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.arguments import list_names
+from polytomy.errors import Argument, ArgumentError, SchemeError
+from polytomy.inputs.arguments import Parameter, is_boolean, is_count, list_names
 from polytomy.inputs.numbers import check_weights
+from polytomy.inputs.rows import count_rows, take_block
+from polytomy.inputs.training_data import blocks_of_rows
+from polytomy.model.arrangement import Arrangement
 from polytomy.onnx_graph import Graph, Value
+from polytomy.scheme import ClassRef, NodeRef, Scheme
 from polytomy.states import State, stored_as
 
 Floats = NDArray[np.float64]
@@ -199,7 +205,7 @@ def check_prior(prior: Any, classes: NDArray[Any], name: str) -> Floats:
     if hasattr(index, "tolist") and type(index).__name__ != "RangeIndex":  # a pandas series
         prior = dict(zip(index.tolist(), np.asarray(prior).tolist(), strict=True))
     if isinstance(prior, Mapping):
-        values: Any = _match_classes(prior, classes.tolist(), name)
+        values: Any = _match_classes(prior, classes.tolist(), name, "a probability; it may be zero")
     else:
         values = prior
     try:
@@ -230,17 +236,20 @@ def check_prior(prior: Any, classes: NDArray[Any], name: str) -> Floats:
     return np.asarray(array / array.sum())
 
 
-def _match_classes(prior: Mapping[Any, Any], labels: list[Any], name: str) -> list[Any]:
-    given = {_plain(key): value for key, value in prior.items()}
+def _match_classes(
+    values: Mapping[Any, Any], labels: list[Any], name: str, thing: str, place: str = ""
+) -> list[Any]:
+    """Return the values in the order of the labels; ArgumentError unless each label has one."""
+    given = {_plain(key): value for key, value in values.items()}
     known = set(labels)
     unknown = [repr(key) for key in given if key not in known]
     missing = [repr(label) for label in labels if label not in given]
     for names, problem, cure in (
         (unknown, "has unknown labels:", f"The classes are {list_names(map(repr, labels))}."),
-        (missing, "is missing", "Give every class a probability; it may be zero."),
+        (missing, "is missing", f"Give every class {thing}."),
     ):
         if names:
-            raise ArgumentError(Argument(name), f" {problem} {list_names(names)}. {cure}")
+            raise ArgumentError(Argument(name), f"{place} {problem} {list_names(names)}. {cure}")
     return [given[label] for label in labels]
 
 
@@ -441,16 +450,15 @@ def check_costs(
                 ". Set both.",
             )
         return Costs(values)
-    return Costs(values, _check_reject_cost(reject_cost), _check_reject_label(reject_label, labels))
+    _REJECT_COST.check(reject_cost)
+    return Costs(values, float(reject_cost), _check_reject_label(reject_label, labels))
 
 
-def _check_reject_cost(reject_cost: Any) -> float:
-    is_number = isinstance(reject_cost, int | float | np.number) and not isinstance(
-        reject_cost, bool
-    )
-    if not is_number or not np.isfinite(reject_cost):
-        raise ArgumentError(Argument("reject_cost", reject_cost), " must be a finite number.")
-    return float(reject_cost)
+_REJECT_COST = Parameter(
+    "reject_cost",
+    "a finite number",
+    lambda value: isinstance(value, int | float | np.number) and np.isfinite(value),
+)
 
 
 def _check_reject_label(reject_label: Any, labels: list[Any]) -> Any:
@@ -490,25 +498,167 @@ def _read_matrix(matrix: Any, labels: list[Any]) -> Floats:
 
 def _from_mapping(matrix: Mapping[Any, Any], labels: list[Any]) -> list[list[Any]]:
     """Return the rows of a dict of dicts; correct predictions cost nothing unless given."""
-    rows = {_plain(true): row for true, row in matrix.items()}
-    known = set(labels)
     found = []
-    for row in rows.values():
+    rows = _match_classes(matrix, labels, "matrix", "a dict of costs")
+    for true, row in zip(labels, rows, strict=True):
         if not isinstance(row, Mapping):
             raise ArgumentError(
                 Argument("matrix"), " must be {true: {predicted: cost}} if it is a dict."
             )
-    used = [*rows, *(_plain(each) for row in rows.values() for each in row)]
-    unknown = [each for each in used if each not in known]
-    if unknown:
-        raise ArgumentError(Argument("matrix"), f" has {unknown[0]!r}, which is not a class.")
-    for true in labels:
-        row = {_plain(each): cost for each, cost in rows.get(true, {}).items()}
-        missing = [each for each in labels if each not in row and each != true]
-        if missing:
-            raise ArgumentError(
-                Argument("matrix"),
-                f" has no cost for predicting {missing[0]!r} when {true!r} is true.",
-            )
-        found.append([row.get(each, 0.0) for each in labels])
+        costs = {true: 0.0, **row}
+        found.append(_match_classes(costs, labels, "matrix", "a cost", f" for {true!r}"))
     return found
+
+
+# -- nodes of a hierarchy --------------------------------------------------------------------------
+
+
+Indices = NDArray[np.intp]
+
+_MAX_DEPTH = Parameter(
+    "max_depth",
+    "a non-negative integer",
+    lambda value: is_count(value) and not is_boolean(value),
+    allows_none=True,
+)
+_MIN_PROBABILITY = Parameter(
+    "min_probability",
+    "a number from 0 to 1",
+    lambda value: isinstance(value, int | float | np.number) and bool(0 <= value <= 1),
+)
+
+
+def find_hierarchy(arrangements: Sequence[Arrangement]) -> tuple[Scheme, NDArray[np.intp]]:
+    """Return the scheme, and the position of each class in it; SchemeError for an ensemble."""
+    if len(arrangements) > 1:
+        raise SchemeError("an ensemble has several schemes, not a single hierarchy of nodes")
+    return arrangements[0].scheme, arrangements[0].positions
+
+
+def sum_below_nodes(scheme: Scheme, positions: NDArray[np.intp], proba: Floats) -> Floats:
+    """Return the probability of each node: the sum over the classes below it.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    positions : array of shape (n_classes,), the position in the scheme of each column of `proba`
+    proba : array of shape (n_samples, n_classes)
+
+    Returns
+    -------
+    array of shape (n_samples, n_nodes), in the order of ``scheme.nodes``
+    """
+    sums = np.empty((len(proba), len(scheme.nodes)))
+    for node, starts in enumerate(scheme.branch_starts):
+        is_below = (positions >= starts[0]) & (positions < starts[-1])
+        sums[:, node] = proba[:, is_below].sum(axis=1)
+    return sums
+
+
+def descend_nodes(
+    scheme: Scheme,
+    positions: NDArray[np.intp],
+    proba: Floats,
+    max_depth: int | None,
+    min_probability: float,
+) -> NDArray[Any]:
+    """Return the class or the name of the node where the walk down the scheme ends.
+
+    Each step goes to the branch with the largest probability. The walk ends at a class, at the
+    depth `max_depth`, and before a branch whose probability is below `min_probability`.
+    """
+    _MAX_DEPTH.check(max_depth)
+    _MIN_PROBABILITY.check(min_probability)
+    of_nodes = sum_below_nodes(scheme, positions, proba)
+    of_classes = np.zeros((len(proba), len(scheme.classes)))
+    of_classes[:, positions] = proba
+    found = np.empty(len(proba), dtype=object)
+    waiting: list[tuple[ClassRef | NodeRef, int, NDArray[np.intp]]] = [
+        (NodeRef(0) if scheme.nodes else ClassRef(0), 0, np.arange(len(proba)))
+    ]
+    while waiting:
+        branch, depth, samples = waiting.pop()
+        if isinstance(branch, ClassRef):
+            found[samples] = scheme.classes[branch.index]
+            continue
+        below = scheme.nodes[branch.index].branches
+        chances = np.column_stack(
+            [
+                (of_classes if isinstance(each, ClassRef) else of_nodes)[samples, each.index]
+                for each in below
+            ]
+        )
+        best = chances.argmax(axis=1)
+        goes_on = chances.max(axis=1) >= min_probability
+        if max_depth is not None and depth >= max_depth:
+            goes_on[:] = False
+        found[samples[~goes_on]] = scheme.node_names[branch.index]
+        for position, each in enumerate(below):
+            chosen = samples[goes_on & (best == position)]
+            if len(chosen):
+                waiting.append((each, depth + 1, chosen))
+    return found
+
+
+# -- the k likeliest classes -----------------------------------------------------------------------
+
+
+def check_top_k(k: Any, n_classes: int) -> int:
+    """Return a number of classes, or raise an ArgumentError unless it is from 1 to all."""
+    is_number = isinstance(k, int | np.integer) and not isinstance(k, bool)
+    if not is_number or not 1 <= k <= n_classes:
+        raise ArgumentError(
+            Argument("k", k),
+            f" must be a whole number from 1 to {n_classes}, the number of classes.",
+        )
+    return int(k)
+
+
+def take_top_classes(
+    X: Any, k: int, n_binaries: int, score: Callable[[Any], Floats]
+) -> tuple[Indices, Floats]:
+    """Return the k classes with the largest scores, in blocks of rows, and their scores.
+
+    Parameters
+    ----------
+    X : samples
+    k : number of classes
+    n_binaries : number of decision values per sample
+    score : function that returns the scores of some samples
+    """
+    n_rows = count_rows(X)
+    classes = np.empty((n_rows, k), dtype=np.intp)
+    best = np.empty((n_rows, k))
+    for block in blocks_of_rows(n_rows, n_binaries):
+        scores = score(take_block(X, block))
+        classes[block] = sort_best(scores, k)
+        best[block] = np.take_along_axis(scores, classes[block], axis=1)
+    return classes, best
+
+
+def sort_best(scores: Floats, k: int) -> Indices:
+    """Return the positions of the k largest scores of each row, the largest first.
+
+    Ties go to the score that comes first.
+
+    Examples
+    --------
+    >>> sort_best(np.array([[0.2, 0.3, 0.3, 0.2]]), 3)
+    array([[1, 2, 0]])
+    """
+    n_rows, n_scores = scores.shape
+    if 8 * k >= n_scores:
+        return np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    lowest = np.partition(scores, n_scores - k, axis=1)[:, [n_scores - k]]
+    is_chosen = scores >= lowest
+    (tied,) = (np.count_nonzero(is_chosen, axis=1) > k).nonzero()
+    if len(tied):
+        # Among scores equal to the lowest, the first are chosen.
+        is_lowest = scores[tied] == lowest[tied]
+        n_above = np.count_nonzero(scores[tied] > lowest[tied], axis=1)
+        is_late = np.cumsum(is_lowest, axis=1) > (k - n_above)[:, np.newaxis]
+        is_chosen[tied] &= ~(is_lowest & is_late)
+    chosen = np.nonzero(is_chosen)[1].reshape(n_rows, k)
+    own = np.take_along_axis(scores, chosen, axis=1)
+    order = np.argsort(-own, axis=1, kind="stable")
+    return np.take_along_axis(chosen, order, axis=1)

@@ -1,4 +1,9 @@
-"""What estimators share: the tags of an inner estimator, interrupted fits, and listeners."""
+"""What the estimators share: parameters, routing, tags, interrupted fits, and listeners.
+
+The parameters of a classifier are declared once; from them and the arguments of a fit come the
+training options. Metadata routing decides which arguments of a fit go to the estimator, to models,
+and to the splitter.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +12,200 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Self, TypeVar, cast
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
 from sklearn.utils import Tags
-from sklearn.utils.metadata_routing import MetadataRouter
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
+from polytomy.calibration.calibrators import make_calibrator
+from polytomy.calibration.final import check_final_calibration
+from polytomy.calibration.folds import RoutedSplitter, check_folds, choose_folds, is_splitter
+from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.arguments import (
+    PRECISIONS,
+    Parameter,
+    is_boolean,
+    is_count,
+    is_job_count,
+    is_random_state,
+)
+from polytomy.inputs.numbers import CLASS_WEIGHT, class_weights
 from polytomy.learners.preparation import check_nested_parameters, resolve_estimator, tags_of
-from polytomy.learners.workload import TrainingListener
-from polytomy.model.parameters import make_router
+from polytomy.learners.svm.matrix import MEMORY_BUDGET
+from polytomy.learners.trained import is_fitted
+from polytomy.learners.workload import FitArguments, TrainingListener, TrainingOptions
+from polytomy.model.arrangement import AUTO, gives_probabilities
+from polytomy.model.scheme_argument import choose_final_calibration
+from polytomy.solvers.solving import METHODS
+
+
+def _is_precision(value: Any) -> bool:
+    is_type = isinstance(value, type | np.dtype)
+    return is_type and any(value in (np.dtype(name), np.dtype(name).type) for name in PRECISIONS)
+
+
+def _declare(*parameters: Parameter) -> dict[str, Callable[[Any], object]]:
+    return {parameter.name: parameter.check for parameter in parameters}
+
+
+def _is_sequence(value: Any) -> bool:
+    is_array = getattr(value, "ndim", None) == 1
+    return is_array or isinstance(value, list | tuple)
+
+
+CLASS_ORDER = Parameter(
+    "class_order", "a list of all labels, from first to last,", _is_sequence, allows_none=True
+)
+"""The parameter `class_order`, of every estimator that makes schemes."""
+
+PARALLEL_CHECKS = _declare(
+    Parameter("n_jobs", "an integer other than 0", is_job_count, allows_none=True),
+    Parameter(
+        "random_state",
+        "an integer from 0 to 4294967295, a numpy.random.RandomState",
+        is_random_state,
+        allows_none=True,
+    ),
+    Parameter("verbose", "a non-negative integer", is_count),
+)
+"""Checks of the parameters that every estimator here has."""
+
+
+def _check_solver(value: Any) -> None:
+    """Raise an ArgumentError unless a solver is a function or the name of a registered method."""
+    names = (AUTO, *METHODS)
+    Parameter("solver", "a function of (scheme, decisions)", callable, names).check(value)
+
+
+CLASSIFIER_CHECKS: dict[str, Callable[[Any], object]] = {
+    "solver": _check_solver,
+    **_declare(
+        Parameter(
+            "models",
+            "a dict of names and estimators",
+            lambda value: isinstance(value, Mapping),
+            allows_none=True,
+        ),
+        CLASS_WEIGHT,
+        MEMORY_BUDGET,
+        Parameter("keep_out_of_fold", "True or False", is_boolean),
+        Parameter("shared_preprocessing", "True or False", is_boolean),
+        Parameter("reservoir_size", "a number of rows, 0 or more", is_count),
+        Parameter("prediction_dtype", "", _is_precision, PRECISIONS),
+        CLASS_ORDER,
+    ),
+    "calibration": make_calibrator,
+    "final_calibration": check_final_calibration,
+    "cv": check_folds,
+    **PARALLEL_CHECKS,
+}
+"""The check of each parameter of `PolytomyClassifier`, except `estimator` and `scheme`."""
+
+
+def make_router(
+    classifier: Any, estimator: Any, models: Mapping[str, Any] | None, cv: Any
+) -> MetadataRouter:
+    """Return the router of a classifier, with the parts of it that may request arguments."""
+    methods = MethodMapping().add(caller="fit", callee="fit")
+    methods.add(caller="partial_fit", callee="partial_fit")
+    parts = {_key(name): model for name, model in _trainable(models).items()}
+    router = MetadataRouter(owner=classifier).add_self_request(classifier)
+    router.add(estimator=estimator, method_mapping=methods)
+    if parts:
+        router.add(**parts, method_mapping=methods)
+    return router.add(splitter=cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+
+
+def make_training_options(
+    classifier: Any,
+    method: str,
+    sample_weight: ArrayLike | None,
+    fit_params: Mapping[str, Any],
+    classes: NDArray[Any],
+    class_indices: NDArray[np.intp],
+    *,
+    owner: Any = None,
+) -> TrainingOptions:
+    """Return the training options of a classifier: its parameters, and the arguments of its fit.
+
+    With scikit-learn's metadata routing each part gets the arguments that it requests. Without it,
+    all estimators get all arguments, except ``groups``, which go to the splitter if there is one.
+
+    Parameters
+    ----------
+    classifier : estimator with the parameters of PolytomyClassifier
+    method : "fit" or "partial_fit"
+    sample_weight, fit_params : the arguments of that call
+    classes : array of labels
+    class_indices : array of shape (n_rows,), the index of each sample's class
+    owner : the estimator that was called, if it is not the classifier itself; its router is from
+        `make_router`
+    """
+    by_model: dict[str, dict[str, Any]] = {}
+    if not get_config()["enable_metadata_routing"]:
+        given = {"sample_weight": sample_weight, **fit_params}
+        groups = take_groups(classifier.cv, given) if method == "fit" else {}
+    else:
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        routed = process_routing(owner or classifier, method, **weights, **fit_params)
+        given = dict(routed["estimator"][method])
+        by_model = {
+            name: dict(routed[_key(name)][method]) for name in _trainable(classifier.models)
+        }
+        groups = dict(routed["splitter"].split) if method == "fit" else {}
+
+    def weighted(arguments: dict[str, Any]) -> FitArguments:
+        own = arguments.pop("sample_weight", None)
+        weight = own
+        if len(class_indices):  # otherwise the rows are on a cluster
+            weight = class_weights(classifier.class_weight, classes, class_indices, own)
+        return FitArguments(weight, arguments, own)
+
+    cv = choose_folds(classifier.cv, len(class_indices))
+    return TrainingOptions(
+        calibration=classifier.calibration,
+        final_calibration=choose_final_calibration(classifier.scheme, classifier.final_calibration),
+        cv=RoutedSplitter(cv, groups) if groups else cv,
+        random_state=classifier.random_state,
+        n_jobs=classifier.n_jobs,
+        memory_budget=classifier.memory_budget,
+        wants_probabilities=gives_probabilities(classifier.solver),
+        keep_out_of_fold=classifier.keep_out_of_fold,
+        shares_preprocessing=classifier.shared_preprocessing,
+        class_weight=classifier.class_weight,
+        arguments=weighted(given),
+        arguments_by_model={name: weighted(each) for name, each in by_model.items()},
+        classes=classes,
+        class_indices=class_indices,
+    )
+
+
+def take_groups(cv: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Remove the groups from the arguments of a fit and return them, if the splitter uses them."""
+    if not is_splitter(cv):
+        return {}
+    if "groups" in arguments:
+        return {"groups": arguments.pop("groups")}
+    requests = getattr(cv, "get_metadata_routing", lambda: None)()
+    if requests is not None and requests.split.requests.get("groups"):
+        raise ArgumentError(Argument("cv", cv), " needs groups. Pass them: fit(X, y, groups=…).")
+    return {}
+
+
+def _trainable(models: Mapping[str, Any] | None) -> dict[str, Any]:
+    if not isinstance(models, Mapping):
+        return {}
+    return {name: model for name, model in models.items() if not is_fitted(model)}
+
+
+def _key(name: str) -> str:
+    # The space prevents a model's name from clashing with another part.
+    return f"model {name}"
+
+
+# -- the tags of an inner estimator, and interrupted fits ------------------------------------------
+
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 

@@ -28,7 +28,7 @@ from polytomy.model.arrangement import (
     read_dichotomies,
 )
 from polytomy.model.composition import Composition
-from polytomy.model.parameters import CLASSIFIER_CHECKS
+from polytomy.model.estimator import CLASSIFIER_CHECKS
 from polytomy.model.scheme_argument import members_of
 from polytomy.regression.regressor import (
     CLASSIFIER_PARAMETERS,

@@ -17,8 +17,7 @@ from polytomy.inputs.arguments import Parameter, check_parameters, is_boolean
 from polytomy.inputs.numbers import check_confidence_levels, check_levels, check_weights
 from polytomy.inputs.training_data import check_features, check_regression_data
 from polytomy.model.arrangement import Solver, gives_probabilities
-from polytomy.model.estimator import FollowsEstimatorMixin, undone_if_interrupted
-from polytomy.model.parameters import CLASSIFIER_CHECKS
+from polytomy.model.estimator import CLASSIFIER_CHECKS, FollowsEstimatorMixin, undone_if_interrupted
 from polytomy.model.scheme_argument import SchemeArgument
 from polytomy.regression.calibration import (
     CumulativeScaling,

@@ -314,6 +314,8 @@ class Method:
     needs : the structure that a code must have
     uses_only_signs : whether only the signs of decisions matter, so that binaries need no
         calibration
+    counts_votes : whether a class's score is the number of answers for it minus those against it,
+        so that pairs of classes can be counted without probabilities
     function_of_scheme : function of a nested scheme and decisions, optional
         By default, probabilities of the nodes are multiplied down the tree, and scores are those of
         the flat code.
@@ -330,6 +332,7 @@ class Method:
     gives_probabilities: bool = True
     needs: Structure = ANY_CODE
     uses_only_signs: bool = False
+    counts_votes: bool = False
     function_of_scheme: Callable[[Scheme, NDArray[np.float64]], NDArray[np.float64]] | None = None
     to_onnx: Callable[[Graph, Value, CodingMatrix], Value] | None = None
     can_export: Callable[[Scheme, bool], bool] | None = None

@@ -19,7 +19,7 @@ from polytomy.designs.registry import uses_class_order
 from polytomy.distances import hausdorff
 from polytomy.errors import Argument, ArgumentError, ClassOrderWarning, DataError, warn_caller
 from polytomy.model.arrangement import Solver
-from polytomy.model.parameters import PARALLEL_CHECKS
+from polytomy.model.estimator import PARALLEL_CHECKS
 from polytomy.trials.datasets import Dataset, load_datasets
 from polytomy.trials.protocol import (
     Protocol,

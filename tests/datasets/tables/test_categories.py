@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polytomy.datasets import open_blocks, read_data
-from polytomy.datasets.fields import CategoryIndex
+from polytomy.datasets.columns import CategoryIndex
 from polytomy.datasets.tables import encode_one_hot, expand_names
 from polytomy.errors import ArgumentError, DataError
 

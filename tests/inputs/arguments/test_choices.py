@@ -10,7 +10,7 @@ from polytomy.classifier import PolytomyClassifier
 from polytomy.errors import ArgumentError
 from polytomy.inputs.arguments import CLASS_WEIGHTS, PRECISIONS
 from polytomy.learners.bank import Bank
-from polytomy.model.parameters import CLASSIFIER_CHECKS
+from polytomy.model.estimator import CLASSIFIER_CHECKS
 
 CALIBRATIONS = ["auto", *CALIBRATORS]
 CHOICES = {

@@ -9,8 +9,8 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
+from polytomy.calibration.calibrators import fit_vector_scaling
 from polytomy.calibration.folds import Folds
-from polytomy.calibration.vector_scaling import fit_vector_scaling
 from polytomy.errors import ArgumentError
 from polytomy.learners import sides as sides_learner
 from polytomy.learners.problems import SidesProblem

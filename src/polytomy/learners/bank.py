@@ -26,7 +26,6 @@ from polytomy.learners.sides import SidesGroup
 from polytomy.learners.svm.evaluation import KernelGroup, KernelMember, is_exact, kernel_member
 from polytomy.learners.svm.kernels import name_kernels
 from polytomy.learners.trained import (
-    EFFORT,
     Output,
     TrainedBinary,
     decisions_from_scores,
@@ -49,8 +48,6 @@ class GenericGroup:
     def __init__(self, columns: NDArray[np.intp], members: Sequence[TrainedBinary]) -> None:
         self.columns = columns
         self._binaries = members
-        self.efforts = np.full(len(members), EFFORT)
-        self.effort = float(self.efforts.sum())
 
     def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the binaries' own `scores`, of shape (n_samples, n_members)."""
@@ -95,10 +92,6 @@ class Group(Protocol):
     """Some binaries of a bank, evaluated together."""
 
     columns: NDArray[np.intp]
-    effort: float
-    """Cost per sample of all its binaries together, in inner products of the features."""
-    efforts: NDArray[np.float64]
-    """Cost per sample of each binary on its own, in the same unit."""
 
     def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the scores of its binaries, of shape (n_samples, n_columns)."""
@@ -206,25 +199,6 @@ class Bank:
         # The columns of a single group are all binaries, in order.
         return votes if self._groups[0].add_pair_votes(samples, negative, positive, votes) else None
 
-    def alone(self, position: int) -> Bank:
-        """Return a bank of one binary, cached for later calls."""
-        if position not in self._alone:
-            self._alone[position] = Bank([self.binaries[position]], self.dtype)
-        return self._alone[position]
-
-    @cached_property
-    def effort(self) -> float:
-        """Cost per sample, in inner products of the features or the equivalent time."""
-        return sum(group.effort for group in self._groups)
-
-    @cached_property
-    def efforts_alone(self) -> NDArray[np.float64]:
-        """Cost per sample of each binary if it is evaluated on its own."""
-        efforts = np.empty(len(self.binaries))
-        for group in self._groups:
-            efforts[group.columns] = group.efforts
-        return efforts
-
     @cached_property
     def _logistic_maps(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """Slopes and intercepts of all calibrators, or None if some are not logistic maps."""
@@ -233,10 +207,6 @@ class Bank:
             return None
         slopes = np.array([each.slope_ for each in maps])
         return slopes, np.array([each.intercept_ for each in maps])
-
-    @cached_property
-    def _alone(self) -> dict[int, Bank]:
-        return {}
 
     @cached_property
     def _groups(self) -> list[Group]:

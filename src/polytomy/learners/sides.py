@@ -44,7 +44,6 @@ from polytomy.learners.problems import (
 from polytomy.learners.scaling import Scaling, peel_scalers
 from polytomy.learners.svm.kernels import KernelFunction, name_kernels
 from polytomy.learners.trained import (
-    EFFORT,
     METHODS,
     Output,
     TrainedBinary,
@@ -537,8 +536,6 @@ class SidesGroup:
         self.columns = columns
         self._first = members[0]
         self._sides = [member.positive_index for member in members]
-        self.efforts = np.full(len(members), EFFORT)
-        self.effort = EFFORT
 
     def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return 2 q − 1 for each of the sides, of shape (n_samples, n_members)."""

@@ -269,10 +269,6 @@ class Workload:
                 how = f"{count} binaries are trained one by one"
             self.listener.note(f"{how}: {reason}.")
 
-    def constant(self, problem: BinaryProblem) -> Trained:
-        """Return the binary of a problem with an empty side, and its scores."""
-        return train_constant(problem, self.folds)
-
 
 def train_constant(problem: BinaryProblem, folds: Folds | None) -> Trained:
     """Return the binary of a problem with an empty side, and its scores."""

@@ -3,7 +3,7 @@
 Before training, `bind_classes` matches the labels of a scheme with the classes of the data, and
 `make_dichotomies` finds the estimator or trained model of each partition. After training, an
 `Arrangement` knows which binaries answer for the partitions, and computes the scores of the classes
-from their answers: by a solver, or by walking down a tree.
+from their answers.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError, ControlWarning, SchemeError, warn_caller
 from polytomy.inputs.arguments import did_you_mean
-from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.learners.bank import Bank
 from polytomy.learners.problems import Dichotomy, divide_partition
 from polytomy.learners.sides import adopt_model, find_wholes
 from polytomy.learners.specification import estimator_from
 from polytomy.learners.trained import METHODS, TrainedBinary, is_fitted
 from polytomy.onnx_graph import Graph, Value
-from polytomy.scheme import BinaryName, ClassRef, Label, Partition, Scheme, SchemeEnsemble
+from polytomy.scheme import BinaryName, Label, Partition, Scheme, SchemeEnsemble
 from polytomy.scheme.nodes import compact_classes, iterate_sides, normalize_labels, set_key
 from polytomy.solvers import check_applicable, decode
 from polytomy.solvers.solving import export_decoding, find_method
@@ -254,10 +253,6 @@ AUTO = "auto"
 """The solver that suits the scheme; see `resolve_solver`."""
 
 
-# How much slower an inner product is in a walk, which gathers rows and evaluates node by node.
-_WALK_OVERHEAD = 1.5
-
-
 class Arrangement(NamedTuple):
     """A scheme, and which of a list of trained binaries answer for its partitions.
 
@@ -315,11 +310,6 @@ class Arrangement(NamedTuple):
         is_lost = graph.add("Equal", total, 0.0)
         shares = own / graph.add("Where", is_lost, 1.0, total)
         return graph.add("Where", is_lost, 1.0 / len(self.positions), shares)
-
-    def walk(self, bank: Bank, X: Any) -> NDArray[np.float64]:
-        """Return the scores of ``solver="greedy"``, using only the binaries on a sample's path."""
-        scores = walk_down_tree(self.scheme, bank, self.columns, self.signs, X)
-        return self._for_data(scores, "greedy")
 
     def pair_votes(self, bank: Bank, X: Any) -> NDArray[np.float64] | None:
         """Return the votes of one-vs-one, using only the signs of the binaries, or None.
@@ -416,79 +406,6 @@ def first_rows(scheme: Scheme) -> NDArray[np.intp]:
     """Return the column of decisions where each partition of a scheme starts."""
     counts = np.array([partition.n_rows for partition in scheme.partitions], dtype=np.intp)
     return np.cumsum(counts) - counts
-
-
-# -- walking down a tree, evaluating only the binaries on the path of a sample ---------------------
-
-
-def is_walk_cheaper(
-    walks: Iterable[tuple[Scheme, NDArray[np.intp]]],
-    bank: Bank,
-) -> bool:
-    """Return whether evaluating the nodes on each sample's path is cheaper than evaluating all.
-
-    Binaries that share support vectors cost little more together than alone, so walking down a tree
-    can take longer than evaluating all nodes.
-
-    Parameters
-    ----------
-    walks : trees, each with the binaries that answer at its nodes
-    bank : trained binaries
-    """
-    alone = bank.efforts_alone
-    expected = 0.0
-    for scheme, columns in walks:
-        # Assumes that all classes are equally frequent.
-        reach = [sum(map(len, each.side_arrays)) for each in scheme.partitions]
-        expected += float(np.array(reach) @ alone[columns]) / len(scheme.classes)
-    return _WALK_OVERHEAD * expected < bank.effort
-
-
-def walk_down_tree(
-    scheme: Scheme,
-    bank: Bank,
-    columns: NDArray[np.intp],
-    signs: NDArray[np.float64],
-    X: Any,
-) -> NDArray[np.float64]:
-    """Return the winner of each sample in a tree, with the probability of its path.
-
-    A node is evaluated only for the samples that reach it.
-
-    Parameters
-    ----------
-    scheme : a tree
-    bank : trained binaries
-    columns, signs : the binary that answers at each node, and −1 if its sides are swapped
-    X : samples
-
-    Returns
-    -------
-    array of shape (n_samples, n_classes), zero except for the winner
-    """
-    n_rows = count_rows(X)
-    probabilities = np.zeros((n_rows, len(scheme.classes)))
-    # In preorder a parent comes before its children, so it is known which samples reach a node.
-    reached: dict[int, tuple[NDArray[np.intp], NDArray[np.float64]]] = {
-        0: (np.arange(n_rows), np.ones(n_rows))
-    }
-    for position, node in enumerate(scheme.nodes):
-        rows, path = reached.pop(position)
-        if len(rows):
-            here = bank.alone(int(columns[position])).decisions(take_rows(X, rows))
-            answers = np.nan_to_num(signs[position] * here[:, 0])
-        else:
-            answers = np.empty(0)
-        # Ties go to the first branch, as in `polytomy.solvers.decoding`.
-        goes_right = answers > 0
-        for branch, mask in zip(node.branches, (~goes_right, goes_right), strict=True):
-            below, mass = rows[mask], path[mask] * (1 + np.abs(answers[mask])) / 2
-            if isinstance(branch, ClassRef):
-                # A product of many factors may underflow; the class still wins.
-                probabilities[below, branch.index] = np.maximum(mass, np.finfo(np.float64).tiny)
-            else:
-                reached[branch.index] = (below, mass)
-    return probabilities
 
 
 # -- the argument solver ---------------------------------------------------------------------------

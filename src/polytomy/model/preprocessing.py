@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
-from sklearn.compose import ColumnTransformer
 from sklearn.kernel_approximation import Nystroem, RBFSampler
-from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from polytomy.errors import Argument, ArgumentError
@@ -25,7 +24,6 @@ from polytomy.inputs.rows import count_rows, take_rows, unchangeable
 from polytomy.inputs.seeds import partition_seeds, seed_all
 from polytomy.inputs.sparse import check_sparse
 from polytomy.inputs.training_data import blocks_of
-from polytomy.learners.preparation import tags_of
 from polytomy.learners.problems import Dichotomy
 from polytomy.learners.svm.matrix import check_budget
 from polytomy.learners.workload import TrainingOptions
@@ -129,8 +127,6 @@ def _active(steps: Sequence[tuple[str, Any]]) -> list[Any]:
 def check_shareable(lead: Dichotomy, dichotomies: Sequence[Dichotomy]) -> None:
     """Raise an ArgumentError if the dichotomies cannot share the first steps of one of them."""
     steps = _steps_before(lead.estimator)
-    for step in steps:
-        _check_transformer(step)
     for each in dichotomies:
         if each.trained is not None:
             raise _refusal(
@@ -148,33 +144,6 @@ def _refusal(reason: str) -> ArgumentError:
     """Return the error for pre-processing that cannot be shared."""
     option, alone = Argument("shared_preprocessing", True), Argument("shared_preprocessing", False)
     return ArgumentError(option, f", but {reason}. Use ", alone, ".")
-
-
-def _check_transformer(step: Any) -> None:
-    for part in _parts(step):
-        kind = type(part).__name__
-        if not hasattr(part, "transform") or hasattr(part, "fit_resample"):
-            raise _refusal(f"{kind} is not a transformer that keeps all rows")
-        tags = tags_of(part)
-        if tags is not None and tags.target_tags.required:
-            raise _refusal(f"{kind} learns from y, which differs from binary to binary")
-
-
-def _parts(step: Any) -> Iterator[Any]:
-    """Yield a transformer, or the transformers that it combines."""
-    waiting = [step]
-    while waiting:
-        part = waiting.pop()
-        if part is None or isinstance(part, str):  # "drop" and "passthrough"
-            continue
-        if isinstance(part, Pipeline):
-            waiting += [each for _, each in part.steps]
-        elif isinstance(part, FeatureUnion):
-            waiting += [each for _, each in part.transformer_list]
-        elif isinstance(part, ColumnTransformer):
-            waiting += [each for _, each, _ in part.transformers]
-        else:
-            yield part
 
 
 def _are_same(one: Any, other: Any) -> bool:
@@ -218,13 +187,9 @@ def _fit_transform(pipeline: Pipeline, X: Any, weight: Any, budget: float) -> An
             output = pipeline.fit_transform(unchangeable(X))
         else:
             output = pipeline.fit(take_rows(X, rows)).transform(unchangeable(X))
-    except (TypeError, ValueError) as error:
-        # An estimator inside a transformer may need y.
-        error.add_note(
-            "shared_preprocessing=True fits the steps before the last without y. If one of them "
-            "needs y, use shared_preprocessing=False."
-        )
-        raise
+    except (AttributeError, TypeError, ValueError) as error:
+        reason = str(error).rstrip(".")
+        raise _refusal(f"fitting the steps before the last without y failed: {reason}") from error
     if count_rows(output) != n_rows:
         raise _refusal(f"the steps before the last return {count_rows(output)} rows for {n_rows}")
     return check_sparse(output)

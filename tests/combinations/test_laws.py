@@ -52,6 +52,6 @@ def test_laws_hold_or_the_combination_is_refused(number, tmp_path):
 
 
 # Processes take longer than everything else.
-@pytest.mark.parametrize("number", NUMBERS[::20])
+@pytest.mark.parametrize("number", NUMBERS[::50])
 def test_two_jobs_give_the_same(number, tmp_path, joblib_processes):
     check(Combination.draw(number), [two_jobs_give_the_same], tmp_path)

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
 
 from polytomy.errors import Argument, ArgumentError, ControlWarning, SchemeError, warn_caller
-from polytomy.inputs.arguments import did_you_mean
+from polytomy.inputs.arguments import count_things, did_you_mean
 from polytomy.learners.bank import Bank
 from polytomy.learners.problems import Dichotomy, divide_partition
 from polytomy.learners.sides import adopt_model, find_wholes
@@ -108,7 +109,8 @@ def make_dichotomies(
     A name refers to the fitted model or the estimator given under it, or else to the default
     estimator; a specification describes its own estimator. `estimators` stores the estimator of
     each name and specification, so that several schemes get the same objects. Models that the
-    scheme does not name are ignored; `check_models` rejects them.
+    scheme does not name are ignored; `check_models` rejects them. A frozen default estimator
+    (scikit-learn's FrozenEstimator) is a fitted model too, for a scheme of one partition.
     """
     models = {} if models is None else models
     estimators = {} if estimators is None else estimators
@@ -122,6 +124,11 @@ def make_dichotomies(
             else binary.text
         )
         model = None if binary.is_specification else models.get(binary.text)
+        given = None if model is None else binary.text
+        if model is None and isinstance(default, FrozenEstimator):
+            model = _check_frozen(default, binaries)
+        if isinstance(model, FrozenEstimator):
+            model = model.estimator
         if model is not None and is_fitted(model):
             partition = scheme.partitions[number]
             earlier = adopted.setdefault(binary.text, partition)
@@ -132,16 +139,32 @@ def make_dichotomies(
                     "own name."
                 )
             trained = adopt_model(model, partition.side_classes, name=name)
-            wanted += divide_partition(name, sides, binary, model, trained, binary.text)
+            wanted += divide_partition(name, sides, binary, model, trained, given)
             continue
         if binary not in estimators:
             if binary.is_specification:
                 estimators[binary] = estimator_from(binary.text, default)
             else:
                 estimators[binary] = default if model is None else model
-        given = None if model is None else binary.text
         wanted += divide_partition(name, sides, binary, estimators[binary], None, given)
     return wanted
+
+
+def _check_frozen(estimator: FrozenEstimator, binaries: Sequence[BinaryName]) -> FrozenEstimator:
+    """Return a frozen estimator, or raise an ArgumentError if it cannot answer for a scheme."""
+    if len(binaries) > 1 or binaries[0].is_specification:
+        raise ArgumentError(
+            Argument("estimator"),
+            " is frozen, so it can only answer for one partition, and the scheme has "
+            f"{count_things(len(binaries), 'partition')}. Use ",
+            Argument("scheme", "direct"),
+            ", or pass the fitted models by name in ",
+            Argument("models"),
+            ".",
+        )
+    if not is_fitted(estimator):
+        raise ArgumentError(Argument("estimator"), " is frozen, but not fitted. Fit it first.")
+    return estimator
 
 
 def check_models(schemes: Sequence[Scheme], models: Mapping[str, Any] | None) -> None:

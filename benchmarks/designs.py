@@ -58,9 +58,9 @@ def measure(name: str, repeat: int, n_jobs: int) -> list[dict[str, Any]]:
     found = [
         {
             "design": runner.candidate.name,
-            **{score: runner.scores[score][0] for score in SCORES},
-            "binaries": runner.n_binaries[0],
-            "seconds": round(runner.fit_seconds[0], 2),
+            **{score: runner.folds[0].scores[score] for score in SCORES},
+            "binaries": runner.folds[0].n_binaries,
+            "seconds": round(runner.folds[0].fit_seconds, 2),
             "chosen": "",
         }
         for runner in race.runners
@@ -70,7 +70,7 @@ def measure(name: str, repeat: int, n_jobs: int) -> list[dict[str, Any]]:
     search = SchemeSearchCV(
         svc,
         default_candidates(len(np.unique(y))),
-        scoring=("joint_log_loss", *SCORES),
+        scoring=SCORES,
         final_calibration=None,
         cv=3,
         random_state=repeat,

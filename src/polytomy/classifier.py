@@ -77,7 +77,7 @@ class PolytomyClassifier(
         else needs folds, it makes only enough to hold out 600 samples. It is None if all binaries
         are fitted models. A calibrator has ``fit(log_probabilities, y)`` and ``predict_proba``.
     cv : int, float, "auto", splitter or list of splits, default="auto"
-        Folds for both calibrations, shared by all binaries, and for comparing designs with
+        Folds for both calibrations, shared by all binaries, and by designs compared with
         ``scheme="auto"``. A fraction holds out that share of the rows permanently, so each binary
         is trained once. "auto" is five folds; from 100,000 rows, it holds out a tenth of the rows,
         at most 20,000. A list has pairs of training and held-out rows.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -18,7 +19,7 @@ from polytomy.calibration.folds import check_folds, is_splitter
 from polytomy.classifier import PolytomyClassifier
 from polytomy.designs.orders import order_classes
 from polytomy.designs.registry import uses_class_order
-from polytomy.errors import Argument, ArgumentError
+from polytomy.errors import Argument, ArgumentError, ClassOrderWarning
 from polytomy.inputs.arguments import (
     Parameter,
     available_unless,
@@ -47,8 +48,8 @@ from polytomy.selection.race import (
     Race,
     RaceSetup,
     comparison_folds,
+    configure,
     find_metric,
-    is_trained_without_calibration,
     run_race,
 )
 
@@ -211,6 +212,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             self.__dict__.pop(name, None)
         check_parameters(self, _CHECKS)
         classifier = self._classifier()
+        classifier.scheme = "one-vs-one"  # that of a candidate takes its place
         check_parameters(classifier, CLASSIFIER_CHECKS)
         estimator = resolve_estimator(classifier.estimator)
         metrics = [find_metric(name) for name in self._scoring()]
@@ -232,9 +234,12 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         # One warning, not one for each fold.
         order_classes(self.classes_, classifier.class_order, _designs_in_order(candidates))
         folds = comparison_folds(self.cv, data, labels, self.random_state, **split_params)
+        setup = RaceSetup(
+            data, labels, estimator, training, classifier.models, classifier.class_order
+        )
         race = run_race(
             candidates,
-            RaceSetup(data, labels, estimator, training, classifier.models, classifier.class_order),
+            setup,
             folds,
             metrics,
             budget=self.budget,
@@ -253,35 +258,30 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         optimal = self.cv_results_["candidate"][self.cv_results_["is_pareto"]]
         self.pareto_ = optimal.tolist()
         if self.refit:
-            self._refit(classifier, X, y, data, labels, sample_weight, given)
+            self._refit(classifier, setup, X, y, sample_weight, given)
         return self
 
     def _refit(
         self,
         classifier: PolytomyClassifier,
+        setup: RaceSetup,
         X: Any,
         y: ArrayLike,
-        data: Any,
-        labels: NDArray[Any],
         sample_weight: ArrayLike | None,
         fit_params: dict[str, Any],
     ) -> None:
-        """Train the chosen scheme, with the models that it names."""
-        scheme = scheme_from(
-            self.best_candidate_.scheme,
-            self.classes_,
-            X=data,
-            y=labels,
-            random_state=classifier.random_state,
-            class_order=classifier.class_order,
-            warns_of_order=False,
-        )
-        classifier.set_params(scheme=scheme, solver=self.best_candidate_.solver)
-        if self.best_candidate_.estimator is not None:
-            classifier.set_params(estimator=clone(self.best_candidate_.estimator))
-        if is_trained_without_calibration(self.best_candidate_, classifier.calibration):
-            classifier.set_params(calibration=None)
+        """Train the classifier that was scored, with the models that its scheme names."""
+        classifier = configure(classifier, self.best_candidate_)
         if classifier.models is not None:
+            scheme = scheme_from(
+                classifier.scheme,
+                self.classes_,
+                X=setup.X,
+                y=setup.y,
+                random_state=classifier.random_state,
+                class_order=classifier.class_order,
+                warns_of_order=False,
+            )
             named = set().union(*map(names_in, members_of(scheme)))
             models = {name: model for name, model in classifier.models.items() if name in named}
             classifier.set_params(models=models)
@@ -289,8 +289,9 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             # Without the arguments that only the folds of the search requested.
             consumed = classifier.get_metadata_routing().consumes("fit", fit_params)
             fit_params = {name: fit_params[name] for name in consumed}
-        classifier.fit(X, y, sample_weight, **fit_params)
-        self.best_estimator_ = classifier
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ClassOrderWarning)  # the search has warned
+            self.best_estimator_ = classifier.fit(X, y, sample_weight, **fit_params)
 
     def _split_params(
         self, sample_weight: ArrayLike | None, given: dict[str, Any]
@@ -411,7 +412,8 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
 
         left = race.survivors
         best = race.leader(left)
-        name, values = next(iter(best.scores.items()))
+        name = next(iter(best.folds[0].scores))
+        values = [fold.scores[name] for fold in best.folds]
         Console(stderr=True).print(
             f"fold {race.n_folds}: {len(left)} of {len(race.runners)} candidates left, best "
             f"{best.candidate.name} ({name} {np.mean(values):.4f})",

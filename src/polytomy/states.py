@@ -224,11 +224,13 @@ class State:
         shape : its shape; None for any length
         least, most : bounds of its values, which are finite
         dtype : type of the result; values of another type are converted only to float64
+            None keeps the type in the file.
         """
         value: Any = self._values.get(name)
         is_array = isinstance(value, np.ndarray) and value.dtype.kind == "f"
         if not is_array or not _has_shape(value, shape):
             raise self.fault(name, f"an array of floats of shape {_describe(shape)}")
+        dtype = value.dtype if dtype is None else dtype
         if value.dtype != dtype and dtype != np.float64:
             raise self.fault(name, f"an array of type {np.dtype(dtype)}")
         if value.size and not (float(value.min()) >= least and float(value.max()) <= most):

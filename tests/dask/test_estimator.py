@@ -301,16 +301,6 @@ def test_errors_of_training_are_those_of_a_fit_in_memory(client):
         far.fit(*as_dask(X, y))
 
 
-def test_a_problem_that_no_worker_can_hold_is_refused(client, monkeypatch):
-    from polytomy.dask import training as memory
-
-    X, y = make_samples()
-    monkeypatch.setattr(memory, "_COPIES", 10**12)
-    far = DaskPolytomyClassifier(GaussianNB(), "one-vs-rest")
-    with pytest.raises(pt.ClusterError, match="needs 240 rows on one worker, which takes"):
-        far.fit(*as_dask(X, y))
-
-
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [

@@ -199,3 +199,24 @@ def test_border_classifiers_answer_the_same():
     np.testing.assert_array_equal(
         remake(machine).decision_function(X), machine.decision_function(X)
     )
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LogisticRegression(),
+        make_pipeline(MaxAbsScaler(), RidgeClassifier()),
+        make_pipeline(MinMaxScaler(), LogisticRegression()),
+        make_pipeline(StandardScaler(), SGDClassifier(random_state=0)),
+    ],
+    ids=str,
+)
+def test_models_that_were_fitted_in_single_precision_answer_the_same(estimator, tmp_path):
+    samples = X.astype(np.float32)
+    classifier = PolytomyClassifier(estimator, random_state=0).fit(samples, LABELS)
+    again = assert_same_after_reload(classifier, tmp_path, samples)
+    for one, other in zip(classifier.estimators_, again.estimators_, strict=True):
+        np.testing.assert_array_equal(other.predict(samples), one.predict(samples))
+        np.testing.assert_array_equal(
+            other.decision_function(samples), one.decision_function(samples)
+        )

@@ -5,11 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polytomy.errors import ArgumentError
 from polytomy.model.sets import (
     SCORES,
-    check_levels,
-    check_score,
     choose_sets,
     collect_conformity,
 )
@@ -236,28 +233,3 @@ def test_weights_of_any_scale_give_the_same_p_values():
             for factor in (1.0, 1e-6)
         ]
         np.testing.assert_allclose(found[0], found[1], atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("level", "words"),
-    [
-        (0.0, "confidence_level=0.0 must be above 0 and below 1"),
-        (1, "confidence_level=1 must be above 0 and below 1"),
-        (float("nan"), "confidence_level=nan must be above 0 and below 1"),
-        ([0.9, 90], r"confidence_level=\[0.9, 90\] has 90, which must be above 0 and below 1"),
-        ("high", 'confidence_level="high" must be a number, or a list of numbers'),
-        ("0.9", 'confidence_level="0.9" must be a number, or a list of numbers'),
-        (True, "confidence_level=True must be a number"),
-        (None, "confidence_level=None must be a number|above 0"),
-        ([], r"confidence_level=\[\] must be a number, or a list of numbers"),
-        ([[0.9]], r"confidence_level=\[\[0.9\]\] must be a number, or a list of numbers"),
-    ],
-)
-def test_a_level_is_a_number_between_zero_and_one(level, words):
-    with pytest.raises(ArgumentError, match=words):
-        check_levels(level)
-
-
-def test_an_unknown_score_is_named_with_those_that_exist():
-    with pytest.raises(ArgumentError, match=r'score="las" is not known. Use one of "lac", "aps"'):
-        check_score("las")

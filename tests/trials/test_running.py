@@ -341,16 +341,6 @@ def test_pairs_with_a_final_calibration_run_too_unless_the_paper_is_repeated(tmp
     assert results.pairs == CALIBRATED
 
 
-@pytest.mark.parametrize("calibrated", [False, True])
-def test_runs_in_a_folder_continue_with_the_pairs_it_was_begun_with(tmp_path, calibrated):
-    first = run(SMALL, **OPTIONS | {"repeats": 1, "calibrated": calibrated}, folder=tmp_path)
-    before = contents(tmp_path)
-    again = run(SMALL, **OPTIONS | {"repeats": 2, "calibrated": None}, folder=tmp_path)
-    assert again.pairs == first.pairs == (CALIBRATED if calibrated else CALIBRATED[::2])
-    assert len(again.records) == 2
-    assert contents(tmp_path).items() > before.items()
-
-
 def test_pairs_without_a_final_calibration_score_as_if_there_were_no_others(whole, tmp_path):
     both = run(DATASETS, **OPTIONS | {"calibrated": True}, folder=tmp_path)
     plain = [row for row in scores(both) if "+" not in row["method"]]

@@ -32,6 +32,11 @@ from polytomy.states import LARGEST, State, register_kind, stored_as
 
 Floats = NDArray[np.float64]
 
+# With fewer samples than this on a side, an intercept is mostly noise, unless the other side has
+# enough to tell that it is needed.
+_FEW_OF_SIDE = 10
+_FEW_OF_BOTH = 100
+
 
 class HeldOut(NamedTuple):
     """The data that a calibrator learns from.
@@ -153,7 +158,9 @@ class UncalibratedMap(LogisticMap):
 class SigmoidCalibrator(LogisticMap):
     """Platt's sigmoid, fitted by Newton's method (Platt 1999; Lin, Lin and Weng 2007).
 
-    LIBSVM uses the same map; its parameters are A = −slope_ and B = −intercept_.
+    LIBSVM uses the same map; its parameters are A = −slope_ and B = −intercept_. With fewer than 10
+    samples on a side, and fewer than 100 in all, only the slope is learnt, and it is not negative:
+    the intercept, and even the sign, would often be wrong.
 
     Attributes
     ----------
@@ -172,25 +179,13 @@ class SigmoidCalibrator(LogisticMap):
         self, decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Minimise the log-loss against Platt's targets."""
-        held_out = fitting_data(decision_values, target, sample_weight)
-        self.fit_many([self], [HeldOut(*held_out)])
+        self.fit_many([self], [HeldOut(*fitting_data(decision_values, target, sample_weight))])
         return self
 
     @staticmethod
     def fit_many(calibrators: Sequence[SigmoidCalibrator], held_out: Sequence[HeldOut]) -> None:
         """Fit many sigmoids at once, each to its own samples."""
-        values = np.concatenate([each.values for each in held_out])
-        weight = np.ones(len(values))
-        if any(each.weight is not None for each in held_out) or not np.isfinite(values).all():
-            held_out = [HeldOut(*fitting_data(*each)) for each in held_out]
-            values = np.concatenate([each.values for each in held_out])
-            weight = np.concatenate([each.weight for each in held_out if each.weight is not None])
-        is_positive = np.concatenate([each.target for each in held_out])
-        starts = np.cumsum([0, *(len(each.values) for each in held_out)])
-        fitted = routine("fit_sigmoids", "calibration")(values, is_positive, weight, starts)
-        lines = zip(*map(np.ndarray.tolist, fitted), strict=True)
-        for calibrator, line in zip(calibrators, lines, strict=True):
-            calibrator.slope_, calibrator.intercept_ = line
+        _fit_lines(calibrators, held_out, [not _has_few(each) for each in held_out])
 
     @staticmethod
     def fit_sides(
@@ -234,16 +229,13 @@ class TemperatureCalibrator(LogisticMap):
         self, decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Minimise the log-loss against Platt's targets."""
-        values, is_positive, weight = fitting_data(decision_values, target, sample_weight)
-        targets = platt_targets(is_positive, weight)
-        scale = float(np.max(np.abs(values)))
-        if scale == 0.0:
-            self.slope_ = 0.0
-            return self
-        fit_log_odds = routine("fit_log_odds", "calibration")
-        slope = fit_log_odds(values[:, np.newaxis] / scale, targets, weight)[0]
-        self.slope_ = max(0.0, float(slope / scale))
+        self.fit_many([self], [HeldOut(*fitting_data(decision_values, target, sample_weight))])
         return self
+
+    @staticmethod
+    def fit_many(calibrators: Sequence[TemperatureCalibrator], held_out: Sequence[HeldOut]) -> None:
+        """Fit many factors at once, each to its own samples."""
+        _fit_lines(calibrators, held_out, [False] * len(held_out))
 
     @staticmethod
     def fit_sides(
@@ -251,6 +243,35 @@ class TemperatureCalibrator(LogisticMap):
     ) -> VectorScaling:
         """Return one slope for all of several sides."""
         return fit_vector_scaling(values, sides, weight, common_slope=True)
+
+
+def _has_few(held_out: HeldOut) -> bool:
+    """Return whether there are too few samples to learn an intercept."""
+    target, weight = held_out.target, held_out.weight
+    n_samples = len(target) if weight is None else float(weight.sum())
+    if n_samples >= _FEW_OF_BOTH:
+        return False
+    n_positive = np.count_nonzero(target) if weight is None else float(weight[target].sum())
+    return bool(0 < min(n_positive, n_samples - n_positive) < _FEW_OF_SIDE)
+
+
+def _fit_lines(
+    calibrators: Sequence[LogisticMap], held_out: Sequence[HeldOut], has_intercept: Sequence[bool]
+) -> None:
+    """Set the slopes and intercepts of many logistic maps."""
+    values = np.concatenate([each.values for each in held_out])
+    weight = np.ones(len(values))
+    if any(each.weight is not None for each in held_out) or not np.isfinite(values).all():
+        held_out = [HeldOut(*fitting_data(*each)) for each in held_out]
+        values = np.concatenate([each.values for each in held_out])
+        weight = np.concatenate([each.weight for each in held_out if each.weight is not None])
+    is_positive = np.concatenate([each.target for each in held_out])
+    starts = np.cumsum([0, *(len(each.values) for each in held_out)])
+    fit = routine("fit_sigmoids", "calibration")
+    fitted = fit(values, is_positive, weight, starts, np.array(has_intercept, dtype=np.bool_))
+    lines = zip(*map(np.ndarray.tolist, fitted), strict=True)
+    for calibrator, line in zip(calibrators, lines, strict=True):
+        calibrator.slope_, calibrator.intercept_ = line
 
 
 @stored_as("calibrator/isotonic")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from polytomy.cli.data import (
@@ -25,10 +26,12 @@ from polytomy.cli.options import (
     ModelFile,
     SetOptions,
     flag,
+    name_given,
     option,
     parse_column,
+    refuse_options,
 )
-from polytomy.cli.predicting import predict_sets, refuse_options
+from polytomy.cli.predicting import predict_sets
 from polytomy.errors import ArgumentError
 from polytomy.metrics import METRICS, Additive, JudgedSamples
 from polytomy.scheme import Scheme
@@ -39,6 +42,24 @@ if TYPE_CHECKING:
 
 # The confidence level of the intervals of a regressor that are scored.
 _CONFIDENCE_LEVEL = 0.9
+
+
+@dataclass(frozen=True, kw_only=True)
+class StructureOptions:
+    """The order and the hierarchy of the classes, for scores that use them."""
+
+    ordered: bool = flag(
+        "--ordered", "Also print scores for ordered classes; the default if the order is known."
+    )
+    class_order: str | None = option(
+        metavar="LABELS",
+        help="Class labels from first to last, for the scores of ordered classes: a,b,c or a "
+        "file with one label per line; as in training by default.",
+    )
+    hierarchy: str | None = option(
+        metavar="CONTROL",
+        help="Also print scores for a hierarchy of the classes, given as a control file.",
+    )
 
 
 def evaluate(
@@ -52,18 +73,7 @@ def evaluate(
     target: str | None = option(
         metavar="COLUMN", help="Label column; as in training by default.", panel=DATA
     ),
-    ordered: bool = flag(
-        "--ordered", "Also print scores for ordered classes; the default if the order is known."
-    ),
-    class_order: str | None = option(
-        metavar="LABELS",
-        help="Class labels from first to last, for the scores of ordered classes: a,b,c or a "
-        "file with one label per line; as in training by default.",
-    ),
-    hierarchy: str | None = option(
-        metavar="CONTROL",
-        help="Also print scores for a hierarchy of the classes, given as a control file.",
-    ),
+    structure: StructureOptions,
     as_json: bool = AS_JSON,
 ) -> None:
     """Evaluate a model on labelled data: accuracy, probability scores, confusion matrix.
@@ -79,14 +89,8 @@ def evaluate(
     column = None if target is None else parse_column(target)
     levels = sets.confidence_level
     if loaded.regressor is not None:
-        own = {
-            "--ordered": ordered,
-            "--class-order": class_order,
-            "--hierarchy": hierarchy,
-            "--set": levels,
-            "--dask": cluster.dask,
-        }
-        refuse_options(own, "is only for classifiers")
+        names = [*name_given(structure, sets), *(["--dask"] if cluster.dask else [])]
+        refuse_options(names, "is only for classifiers")
         with count_samples("evaluated") as advance:
             blocks = loaded.labelled_blocks(open_data(data), column)
             measured = evaluate_numbers(loaded, blocks, data, advance)
@@ -94,8 +98,9 @@ def evaluate(
         facts = {**measured, "out_of_fold_score": expected}
         print_answer(facts, show_number_scores(measured, expected), as_json)
         return
-    order = _find_order(loaded, parse_labels(class_order), ordered)
-    scheme = None if hierarchy is None else parse_scheme(*read_control(hierarchy))
+    order = _find_order(loaded, parse_labels(structure.class_order), structure.ordered)
+    control = structure.hierarchy
+    scheme = None if control is None else parse_scheme(*read_control(control))
     columns = loaded.predicted_labels
     scores = RunningScores(loaded.classes, order, scheme, predicted=columns, levels=levels or ())
     if cluster.dask is not None:

@@ -16,7 +16,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache, wraps
-from importlib.resources import files
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Annotated, Any, get_type_hints
@@ -29,8 +28,8 @@ from polytomy.inputs.arguments import did_you_mean
 DATA = "Data"
 DECISIONS = "Decisions"
 RUNNING = "Running"
-# Key of the metadata of fields.
-_OPTION = "option"
+# Keys of the metadata of fields.
+_OPTION, _TYPED = "option", "typed"
 
 
 # -- names and defaults that are read when they are needed -----------------------------------------
@@ -131,7 +130,7 @@ def _find_definition(node: Any, name: str) -> Any:
 
 @cache
 def _parse_module(module: str) -> Any:
-    file = files("polytomy").joinpath(f"{module.replace('.', '/')}.py")
+    file = Path(__file__).parents[1] / f"{module.replace('.', '/')}.py"
     return ast.parse(file.read_text(encoding="utf-8"))
 
 
@@ -218,7 +217,7 @@ def option(
         more.setdefault("autocompletion", complete(names))
     more.setdefault("callback", check)
     made = typer.Option(*declarations, metavar=metavar, help=help, rich_help_panel=panel, **more)
-    return field(default=default, metadata={_OPTION: made})
+    return field(default=default, metadata={_OPTION: made, _TYPED: declarations})
 
 
 def find_place(parameter: Any) -> str:
@@ -247,7 +246,7 @@ def fill_in_names(text: str) -> str:
 def flag(declaration: str, help: str, panel: str | None = None, default: Any = False) -> Any:
     """Return an option without a value."""
     made = typer.Option(declaration, help=help, rich_help_panel=panel)
-    return field(default=default, metadata={_OPTION: made})
+    return field(default=default, metadata={_OPTION: made, _TYPED: [declaration]})
 
 
 # -- groups ----------------------------------------------------------------------------------------
@@ -267,6 +266,28 @@ def given(group: Any, **parsers: Callable[[Any], Any]) -> dict[str, Any]:
         for name, value in values.items()
         if value is not None and value is not False
     }
+
+
+def name_given(*groups: Any) -> list[str]:
+    """Return the options of groups that the user gave, as they are typed.
+
+    Examples
+    --------
+    >>> name_given(ClusterOptions(n_jobs=2, dask="local"), SetOptions(per_class=True))
+    ['--jobs', '--dask', '--per-class']
+    """
+    return [
+        next(iter(each.metadata[_TYPED]), f"--{each.name.replace('_', '-')}")
+        for group in groups
+        for each in fields(group)
+        if getattr(group, each.name) != each.default
+    ]
+
+
+def refuse_options(names: Sequence[str], why: str) -> None:
+    """Raise ArgumentError with the first of these options, if there are any."""
+    if names:
+        raise ArgumentError(f"{names[0]} {why}")
 
 
 def parse_none(text: str) -> str | None:
@@ -367,13 +388,6 @@ def _check_jobs(jobs: int | None) -> int | None:
     return jobs
 
 
-def _check_seed(seed: int) -> int:
-    # Not the option's min and max, which the message would show as an interval.
-    if not 0 <= seed < 2**32:
-        raise typer.BadParameter(f"{seed} is not between 0 and {2**32 - 1}")
-    return seed
-
-
 JOBS = option(
     "--jobs",
     "-j",
@@ -383,7 +397,7 @@ JOBS = option(
     panel=RUNNING,
 )
 SEED = option(
-    "--seed", default=0, callback=_check_seed, metavar="N", help="Random seed.", panel=RUNNING
+    "--seed", default=0, min=0, max=2**32 - 1, metavar="N", help="Random seed.", panel=RUNNING
 )
 
 

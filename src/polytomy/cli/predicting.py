@@ -1,11 +1,12 @@
 """The command `predict`: classes, probabilities, sets and explanations, or numbers.
 
-Also the priors and costs that decide which class is predicted."""
+Also the priors and costs that decide which class is predicted.
+"""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,8 +32,10 @@ from polytomy.cli.options import (
     SetOptions,
     flag,
     given,
+    name_given,
     option,
     parse_column,
+    refuse_options,
 )
 from polytomy.errors import ArgumentError
 
@@ -71,18 +74,6 @@ class DecisionOptions:
         metavar="LABEL", help='Label for no prediction; default: -1 or "unknown".', panel=DECISIONS
     )
 
-    @property
-    def deciding(self) -> dict[str, Any]:
-        """The options that change which class is predicted."""
-        return {"--prior": self.prior, "--cost": self.matrix, "--reject-cost": self.reject_cost}
-
-
-def refuse_options(options: Mapping[str, Any], why: str) -> None:
-    """Raise ArgumentError for the first option that has a value."""
-    for name, value in options.items():
-        if value not in (None, False):
-            raise ArgumentError(f"{name} {why}")
-
 
 def take_decisions(
     loaded: LoadedModel, blocks: Iterator[Any], options: DecisionOptions
@@ -96,10 +87,6 @@ def take_decisions(
     options : prior and costs
     """
     labels = loaded.classes.tolist()
-    if not loaded.has_probabilities:
-        for name, value in options.deciding.items():
-            if value is not None:
-                raise ArgumentError(f"the model's solver gives no probabilities; leave out {name}")
     assumed = None
     if options.training_prior is not None:
         assumed = parse_prior(options.training_prior, labels, "--training-prior")
@@ -356,44 +343,36 @@ def predict(
 
     Example: `polytomy train iris.csv -o iris.polytomy && polytomy predict iris.polytomy iris.csv`
     """
+    from polytomy.model.decisions import check_top_k
+
     if cluster.dask is None:
         check_output(output, model, data)
-    levels = sets.confidence_level
-    if answer.explain and (answer.proba or levels or answer.k is not None):
+    levels, chosen = sets.confidence_level, name_given(answer, decisions, sets)
+    if answer.explain and {"--proba", "--set", "--top"} & set(chosen):
         raise ArgumentError("--explain prints text; leave out --proba, --set and --top")
-    if answer.k is not None and levels:
-        raise ArgumentError("--top and --set cannot be used together; leave one out")
+    for other in ("--proba", "--set"):
+        if {"--top", other} <= set(chosen):
+            raise ArgumentError(f"--top and {other} cannot be used together; leave one out")
     loaded = LoadedModel(model, loading, reading)
     column = None if target is None else parse_column(target)
     if loaded.regressor is not None:
         refuse_options(
-            {"--proba": answer.proba}, "is only for classifiers; use --quantiles or --interval"
+            [*chosen, *(["--dask"] if cluster.dask else [])],
+            "is only for classifiers; use --quantiles or --interval",
         )
-        of_classes = {
-            "--top": answer.k,
-            "--max-depth": answer.max_depth,
-            "--min-probability": answer.min_probability,
-            "--set": levels,
-            **decisions.deciding,
-            "--explain": answer.explain,
-            "--dask": cluster.dask,
-        }
-        refuse_options(of_classes, "is only for classifiers")
-        predictor = NumberPredictor(loaded, numbers)
+        head, predict_rows = _prepare_numbers(loaded, numbers)
         blocks = loaded.unlabelled_blocks(open_data(data), column)
-        _write_rows(blocks, predictor.head, predictor.predict, output, escape)
+        _write_rows(blocks, head, predict_rows, output, escape)
         return
-    of_numbers = {
-        "--quantiles": numbers.levels,
-        "--interval": numbers.interval,
-        "--median": numbers.median,
-    }
-    refuse_options(of_numbers, "is only for regressors, trained with train --regress")
-    _check_answer(answer, loaded)
+    refuse_options(name_given(numbers), "is only for regressors, trained with train --regress")
+    needing = [name for name in chosen if name != "--explain"]
+    if needing and not loaded.has_probabilities:
+        raise ArgumentError(f"the model's solver gives no probabilities; leave out {needing[0]}")
+    if answer.k is not None:
+        check_top_k(answer.k, len(loaded.classes))
     top_columns = [] if answer.k is None else _name_top_columns(answer.k)
     if cluster.dask is not None:
-        is_decided = any(each is not None for each in decisions.deciding.values())
-        if levels or answer.explain or is_decided or answer.stops_at_nodes:
+        if set(chosen) - {"--proba", "--top"}:
             raise ArgumentError("with --dask, predict supports only labels, --proba and --top")
         options = {"target": column, "proba": answer.proba, "top_columns": top_columns}
         _predict_on_cluster(cluster, data, loaded, output, options)
@@ -419,24 +398,6 @@ def predict(
         return [[*row, *own] for row, own in zip(rows, texts, strict=True)]
 
     _write_rows(blocks, top_columns or [*head, *name_sets(levels or [])], make_rows, output, escape)
-
-
-def _check_answer(answer: AnswerOptions, loaded: LoadedModel) -> None:
-    """Raise ArgumentError if a classifier cannot give the answers that the options ask for."""
-    from polytomy.model.decisions import check_top_k
-
-    needs = {
-        "--proba": answer.proba,
-        "--max-depth and --min-probability": answer.stops_at_nodes,
-        "--top": answer.k is not None,
-    }
-    if answer.proba and answer.k is not None:
-        raise ArgumentError("--top and --proba cannot be used together; leave one out")
-    for name, is_given in needs.items():
-        if is_given and not loaded.has_probabilities:
-            raise ArgumentError(f"the model's solver gives no probabilities; leave out {name}")
-    if answer.k is not None:
-        check_top_k(answer.k, len(loaded.classes))
 
 
 def _write_rows(
@@ -525,45 +486,33 @@ def _open_csv(output: Path | None, escape: bool) -> Iterator[Any]:
         yield lambda rows: file.write(to_csv(rows, escape=escape).encode())
 
 
-class NumberPredictor:
-    """The output of `predict` for a regressor.
+def _prepare_numbers(
+    loaded: LoadedModel, options: NumberOptions
+) -> tuple[list[str], Callable[[Any], list[list[Any]]]]:
+    """Return the names of the columns for a regressor, and the function that predicts rows."""
+    import numpy as np
 
-    Parameters
-    ----------
-    loaded : LoadedModel with a regressor
-    options : what to predict
-    """
+    from polytomy.inputs.numbers import check_confidence_levels, check_levels
 
-    def __init__(self, loaded: LoadedModel, options: NumberOptions) -> None:
-        from polytomy.inputs.numbers import check_confidence_levels, check_levels
+    interval, levels = options.interval, _parse_levels(options.levels)
+    check_levels("levels", levels)
+    head = ["prediction", *[f"quantile({level:g})" for level in levels]]
+    if interval is not None:
+        check_confidence_levels("interval", interval)
+        head += [f"lower({interval:g})", f"upper({interval:g})"]
 
-        self._loaded, self._interval = loaded, options.interval
-        self._statistic = "median" if options.median else loaded.regressor.statistic
-        self._levels = _parse_levels(options.levels)
-        check_levels("levels", self._levels)
-        if options.interval is not None:
-            check_confidence_levels("interval", options.interval)
-
-    @property
-    def head(self) -> list[str]:
-        """The names of the columns."""
-        names = ["prediction", *[f"quantile({level:g})" for level in self._levels]]
-        if self._interval is not None:
-            names += [f"lower({self._interval:g})", f"upper({self._interval:g})"]
-        return names
-
-    def predict(self, X: Any) -> list[list[float]]:
-        """Return a row of numbers for each sample."""
-        import numpy as np
-
-        regressor, X = self._loaded.regressor, self._loaded.transform(X)
-        columns = [regressor.predict(X, self._statistic)[:, np.newaxis]]
-        if self._levels:
-            columns.append(regressor.predict_quantiles(X, self._levels))
-        if self._interval is not None:
-            columns.append(regressor.predict_interval(X, self._interval))
-        rows: list[list[float]] = np.hstack(columns).tolist()
+    def predict_rows(X: Any) -> list[list[Any]]:
+        regressor, X = loaded.regressor, loaded.transform(X)
+        statistic = "median" if options.median else regressor.statistic
+        columns = [regressor.predict(X, statistic)[:, np.newaxis]]
+        if levels:
+            columns.append(regressor.predict_quantiles(X, levels))
+        if interval is not None:
+            columns.append(regressor.predict_interval(X, interval))
+        rows: list[list[Any]] = np.hstack(columns).tolist()
         return rows
+
+    return head, predict_rows
 
 
 def _parse_levels(text: str | None) -> list[float]:

@@ -32,8 +32,10 @@ from polytomy.cli.options import (
     final_calibration,
     flag,
     given,
+    name_given,
     option,
     parse_none,
+    refuse_options,
 )
 from polytomy.errors import ArgumentError, DataError, PolytomyWarning
 
@@ -299,16 +301,21 @@ def _warn_if_sorted(block: Data, classes: Any) -> None:
         )
 
 
-def describe_data(block: Data, target: str | int) -> dict[str, Any]:
-    """Return the description of the data that the model file stores."""
-    n_added = sum(len(values) - 1 for values in block.categories.values())
+def describe_data(data: Any, target: str | int) -> dict[str, Any]:
+    """Return the description of the data that the model file stores.
+
+    Parameters
+    ----------
+    data : Data of the file, or survey of a folder
+    target : the label column
+    """
     return {
-        "columns": None if block.columns is None else list(block.columns),
-        "n_columns": block.n_features - n_added,
-        "categories": {name: list(values) for name, values in block.categories.items()},
+        "columns": None if data.columns is None else list(data.columns),
+        "n_columns": data.n_columns,
+        "categories": {name: list(values) for name, values in data.categories.items()},
         "target": target,
-        "is_sparse": hasattr(block.X, "toarray"),
-        "zero_based": block.is_zero_based,
+        "is_sparse": hasattr(getattr(data, "X", None), "toarray"),
+        "zero_based": getattr(data, "is_zero_based", None),
     }
 
 
@@ -393,12 +400,10 @@ class ModelOptions:
     def check(self) -> None:
         """Raise ArgumentError if there are options for both numbers and classes."""
         if self.regress:
-            own = {"--class-weight": self.class_weight, "--class-order": self.class_order}
-            for name, value in own.items():
-                if value is not None:
-                    raise ArgumentError(
-                        f"{name} is only for classifiers; leave it out with --regress"
-                    )
+            for_classes = {"--class-weight", "--class-order"} & set(name_given(self))
+            refuse_options(
+                sorted(for_classes), "is only for classifiers; leave it out with --regress"
+            )
         elif self.n_bins is not None:
             raise ArgumentError("--bins is only for regressors; use it with --regress")
 
@@ -516,14 +521,7 @@ def _train_on_cluster(
         check_class_labels(survey.classes, data, reading.column, survey.label_name)
         scaler = make_scaler(reading.scale, np.empty((1, 1)))
         model = train_on_folder(client, folder, classifier.set_params(n_jobs=None), scaler)
-    description = {
-        "columns": None if survey.columns is None else list(survey.columns),
-        "n_columns": survey.n_columns,
-        "categories": {name: list(values) for name, values in survey.categories.items()},
-        "target": reading.column,
-        "is_sparse": False,
-        "zero_based": None,
-    }
+    description = describe_data(survey, reading.column)
     return TrainedModel(model, description, survey.n_rows, model.n_features_in_)
 
 

@@ -5,26 +5,44 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Self
 
 import numpy as np
 from joblib import parallel_config
 from numpy.typing import NDArray
 from sklearn import config_context, get_config
 
+from polytomy.calibration.folds import Folds, HoldOut
 from polytomy.dask.cluster import gather_as_completed, name_task, sending_data
-from polytomy.dask.grouping import RowBlock, join_blocks, take_scored, weight_rows
+from polytomy.dask.grouping import (
+    Layout,
+    RowBlock,
+    ScoredChoice,
+    divide_quota,
+    join_blocks,
+    take_scored,
+    weight_rows,
+)
+from polytomy.inputs.arguments import BALANCED_PER_PARTITION
+from polytomy.inputs.numbers import class_weights
 from polytomy.inputs.rows import group_rows
-from polytomy.inputs.sparse import is_sparse
-from polytomy.learners.problems import Dichotomy
-from polytomy.learners.svm.machines import KernelMachine, VectorPool, pool_by_bytes
+from polytomy.learners.problems import Dichotomy, group_sides
+from polytomy.learners.svm.machines import KernelMachine, merge_vectors
 from polytomy.learners.svm.suitability import (
     UnsuitableError,
     check_suitable,
 )
-from polytomy.learners.trained import TrainedBinary
 from polytomy.learners.workload import FitArguments, Trained, TrainingListener, TrainingOptions
-from polytomy.model.fitting import group_sides, train_dichotomies
+from polytomy.model.decisions import ClassFrequencies
+from polytomy.model.fitting import train_dichotomies
+from polytomy.model.out_of_fold import (
+    MOST_SCORES,
+    FoldRule,
+    OutOfFold,
+    find_fold_rule,
+    takes_weights,
+    warn_of_no_rows,
+)
 
 # Small problems are grouped until they have this many samples, so that training them takes
 # longer than starting a task. Small support vector machines are trained particularly fast.
@@ -36,55 +54,205 @@ _MOST_TOGETHER = 4
 _LARGEST_MATRIX = 2**30
 
 
+# -- weights and folds -----------------------------------------------------------------------------
+
+
+def weights_by_class(
+    class_weight: Mapping[Any, float] | str | None, layout: Layout
+) -> NDArray[np.float64] | None:
+    """Return the weight of each class; None if all are one."""
+    if class_weight is None or class_weight == BALANCED_PER_PARTITION:
+        return None
+    if isinstance(class_weight, Mapping):
+        # One sample of each class, to check the weights.
+        return class_weights(class_weight, layout.classes, np.arange(len(layout.classes)), None)
+    return balance_classes(layout)
+
+
+def balance_classes(layout: Layout) -> NDArray[np.float64]:
+    """Return weights that give all classes the same total; zero for a class without weight."""
+    totals = layout.class_weights
+    share = totals.sum() / len(totals)
+    weights = np.zeros_like(totals)
+    np.divide(share, totals, out=weights, where=totals > 0)
+    return weights
+
+
+def find_frequencies(
+    layout: Layout, by_class: NDArray[np.float64] | None, *, balances_sides: bool
+) -> ClassFrequencies:
+    """Return how frequent the classes are, with and without their weights.
+
+    If both sides of each problem were balanced, all classes count the same.
+    """
+    n_classes, of_data = len(layout.classes), layout.class_weights
+    by_class = balance_classes(layout) if balances_sides else by_class
+    of_model = of_data if by_class is None else of_data * by_class
+    return ClassFrequencies.from_weights(np.arange(n_classes), n_classes, of_data, of_model)
+
+
+# -- folds -----------------------------------------------------------------------------------------
+
+
+# Largest size of the rows that every binary scores, for the final calibration. They are sent to
+# every worker, whatever classes it has.
+_SAMPLE_BYTES = 2**26
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldPlan:
+    """Shared folds, and the rows that every binary scores.
+
+    Attributes
+    ----------
+    dealt : number of folds that the rows are divided into, or HoldOut for one held-out part
+    n_folds : number of folds that are held out; rows of the others are always trained on
+    seed : int
+    choices : list of ScoredChoice, one for each class
+    n_rows : number of all rows
+    final_calibration : a name or an object; None if only the binaries use the folds
+    given_seed : seed of the final calibration; None without a random_state
+    """
+
+    dealt: int | HoldOut
+    n_folds: int
+    seed: int
+    choices: list[ScoredChoice]
+    n_rows: int
+    final_calibration: Any
+    given_seed: int | None
+
+    @classmethod
+    def find(
+        cls, dichotomies: Sequence[Dichotomy], layout: Layout, options: TrainingOptions
+    ) -> Self | None:
+        """Return the folds that all binaries share, or None if nothing needs folds."""
+        rule = find_fold_rule(dichotomies, len(layout.classes), options)
+        return None if rule is None else cls.of(rule, layout, options, len(dichotomies))
+
+    @classmethod
+    def of(
+        cls, rule: FoldRule, layout: Layout, options: TrainingOptions, n_dichotomies: int
+    ) -> Self:
+        """Return the folds that a rule requires."""
+        # Tasks that are run again must get the same folds.
+        seed = rule.seed
+        if seed is None:
+            seed = int(np.random.default_rng().integers(2**31))
+        sizes, cv = layout.class_sizes, options.cv
+        weights: list[float | None] = [None] * len(sizes)
+        dealt: int | HoldOut
+        if isinstance(cv, HoldOut):
+            dealt, n_folds = cv, 1
+            candidates = [cv.count_of(size) for size in sizes]
+            if takes_weights(options) and any(cv.weight_of(size) != 1.0 for size in sizes):
+                weights = [cv.weight_of(size) for size in sizes]
+        else:
+            dealt = n_folds = min(int(cv), layout.n_rows)
+            if rule.enough_rows is not None:
+                n_folds = _count_enough(layout.n_rows, dealt, rule.enough_rows)
+            candidates = [-(-size * n_folds // dealt) for size in sizes]
+        most_rows = int(
+            min(MOST_SCORES // max(1, n_dichotomies), _SAMPLE_BYTES // layout.bytes_per_row)
+        )
+        quotas: list[int | None] = [None] * len(candidates)
+        if rule.final_calibration is None:
+            quotas = [0] * len(candidates)
+        elif sum(candidates) > most_rows:
+            quotas = list(divide_quota(candidates, most_rows))
+        choices = [
+            ScoredChoice(n_folds, quota, [seed, k], weights[k]) for k, quota in enumerate(quotas)
+        ]
+        return cls(dealt, n_folds, seed, choices, layout.n_rows, rule.final_calibration, rule.seed)
+
+    def of_block(self, block: RowBlock) -> Folds:
+        """Return the folds of some rows, which know theirs."""
+        assert block.fold_of is not None
+        assert block.is_scored is not None
+        fold_of = block.fold_of.astype(np.intp)
+        is_trained_on = np.arange(self.n_folds)[:, np.newaxis] != fold_of
+        scored = np.flatnonzero(block.is_scored)
+        is_only_part = isinstance(self.dealt, HoldOut)  # it is never trained on
+        return Folds(fold_of, is_trained_on, scored, is_only_part, block.fold_weight)
+
+    def collect(
+        self,
+        rows: RowBlock,
+        weight: NDArray[np.float64],
+        scores: Sequence[NDArray[np.float32] | None],
+        keeps_probabilities: bool,
+    ) -> OutOfFold | None:
+        """Return the out-of-fold scores of all binaries; None if a fold could not be trained.
+
+        Also None if there is no final calibration to learn from them.
+
+        Parameters
+        ----------
+        rows : the rows that every binary has scored, without samples
+        weight : their weights
+        scores : the scores of each binary, or None
+        keeps_probabilities : whether the final calibration keeps its probabilities
+        """
+        if self.final_calibration is None:
+            return None
+        if not len(rows.rows):
+            warn_of_no_rows()
+            return None
+        known = [each for each in scores if each is not None]
+        if len(known) < len(scores):
+            return None
+        assert rows.fold_of is not None
+        return OutOfFold(
+            np.column_stack(known),
+            rows.rows.astype(np.intp),
+            self.n_rows,
+            rows.class_indices,
+            weight if rows.fold_weight is None else weight * rows.fold_weight,
+            rows.fold_of.astype(np.intp),
+            self.final_calibration,
+            self.given_seed,
+            keeps_probabilities,
+        )
+
+
+def _count_enough(n_rows: int, n_folds: int, enough_rows: int) -> int:
+    """Return how many folds hold out enough rows, or all of them if none do."""
+    sizes = n_rows // n_folds + (np.arange(n_folds) < n_rows % n_folds)
+    return min(n_folds, 1 + int(np.searchsorted(np.cumsum(sizes), enough_rows)))
+
+
+def calibration_weights(
+    rows: RowBlock, layout: Layout, *, balances_sides: bool
+) -> NDArray[np.float64]:
+    """Return the weights with which the final calibration learns: those of training.
+
+    If both sides of each problem were balanced, all classes get the same total weight.
+    """
+    weight = np.ones(len(rows.rows)) if rows.weight is None else rows.weight
+    return weight * balance_classes(layout)[rows.class_indices] if balances_sides else weight
+
+
+# -- tasks -----------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskOptions:
     """What all tasks of a fit have in common.
 
     Attributes
     ----------
-    class_labels : array of all labels
+    n_classes : int, number of all classes
     training : TrainingOptions, without arguments
-    n_folds : number of folds that all binaries share; None if there are none
-    is_only_part : bool, whether the only fold is a part that is held out permanently
-    class_weight : dict of labels and weights, optional
+    folds : FoldPlan that all binaries share; None if there is none
+    class_weight : array with the weight of each class, optional
     routes_metadata : bool, whether scikit-learn's metadata routing is on
     """
 
-    class_labels: NDArray[Any]
+    n_classes: int
     training: TrainingOptions
-    n_folds: int | None = None
-    is_only_part: bool = False
-    class_weight: Mapping[Any, float] | None = None
+    folds: FoldPlan | None = None
+    class_weight: NDArray[np.float64] | None = None
     routes_metadata: bool = field(default_factory=lambda: get_config()["enable_metadata_routing"])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GroupTask:
-    """Dichotomies that are trained together.
-
-    Attributes
-    ----------
-    dichotomies : tuple of Dichotomy, untrained, with sides as class indices
-    seeds : tuple, one seed for each of them
-    options : TaskOptions
-    """
-
-    dichotomies: tuple[Dichotomy, ...]
-    seeds: tuple[int | None, ...]
-    options: TaskOptions
-
-
-class GroupResult(NamedTuple):
-    """The result of a task.
-
-    Attributes
-    ----------
-    trained : list of Trained
-    notes : sentences about how the binaries were trained
-    """
-
-    trained: list[Trained]
-    notes: list[str]
 
 
 def train_groups(
@@ -118,7 +286,9 @@ def train_groups(
             futures.append(
                 client.submit(
                     train_group,
-                    GroupTask(members, tuple(seeds[i] for i in group), options),
+                    members,
+                    [seeds[i] for i in group],
+                    options,
                     [blocks[k] for k in classes],
                     None if len(classes) == len(blocks) else sample,
                     key=name_task(f"train {members[0].name}"),
@@ -128,15 +298,21 @@ def train_groups(
         i: Trained(each.trained) for i, each in enumerate(dichotomies) if each.trained is not None
     }
     notes: dict[int, list[str]] = {}
-    for number, result in gather_as_completed(client, futures):
-        found |= zip(groups[number], result.trained, strict=True)
-        notes[number] = result.notes
+    for number, (trained, notes[number]) in gather_as_completed(client, futures):
+        found |= zip(groups[number], trained, strict=True)
         for i in groups[number]:
             listener.trained(dichotomies[i].name)
     for note in dict.fromkeys(chain(*(notes[number] for number in sorted(notes)))):
         listener.note(note)
-    shared = share_vectors([found[i].binary for i in range(len(dichotomies))])
-    return [found[i]._replace(binary=binary) for i, binary in enumerate(shared)]
+    # Each vector is stored once for all tasks, so prediction computes its kernel values once.
+    machines = {
+        i: each.binary.estimator
+        for i, each in found.items()
+        if isinstance(each.binary.estimator, KernelMachine)
+    }
+    for i, machine in zip(machines, merge_vectors(list(machines.values())), strict=True):
+        found[i] = found[i]._replace(binary=replace(found[i].binary, estimator=machine))
+    return [found[i] for i in range(len(dichotomies))]
 
 
 def join_sample(client: Any, blocks: Mapping[int, Any]) -> Any:
@@ -182,7 +358,7 @@ def divide_into_groups(
         estimator = members[0].estimator
         if id(estimator) not in machines:
             machines[id(estimator)] = _is_machine(estimator)
-        is_machine = machines[id(estimator)] and members[0].whole is None
+        is_machine = machines[id(estimator)] and members[0].is_binary
         kind, limit = ("machine", _ENOUGH_FOR_MACHINES) if is_machine else ("other", _ENOUGH)
         if is_machine and 2 * n_samples > n_rows and 8 * n_rows**2 <= _LARGEST_MATRIX:
             # Such machines have most rows in common, and share their kernel values.
@@ -206,23 +382,26 @@ def _is_machine(estimator: Any) -> bool:
 
 
 def train_group(
-    task: GroupTask, blocks: Sequence[RowBlock], sample: RowBlock | None = None
-) -> GroupResult:
-    """Train the dichotomies of a task.
+    dichotomies: Sequence[Dichotomy],
+    seeds: Sequence[int | None],
+    options: TaskOptions,
+    blocks: Sequence[RowBlock],
+    sample: RowBlock | None = None,
+) -> tuple[list[Trained], list[str]]:
+    """Train some dichotomies together; also return sentences about how they were trained.
 
     Parameters
     ----------
-    task : GroupTask
-    blocks : the rows of the classes that its dichotomies separate
+    dichotomies : untrained, with sides as class indices
+    seeds : one for each of them
+    options : TaskOptions
+    blocks : the rows of the classes that the dichotomies separate
     sample : RowBlock, optional
         Rows of all classes that every binary scores; rows that are also in `blocks` count once.
     """
-    options = task.options
     block = join_blocks([*blocks, *([] if sample is None else [sample])])
-    block = weight_rows(block, options.class_labels, options.class_weight)
-    folds = None
-    if options.n_folds is not None:
-        folds = block.make_folds(options.n_folds, is_only_part=options.is_only_part)
+    block = weight_rows(block, options.class_weight)
+    folds = None if options.folds is None else options.folds.of_block(block)
     arguments = FitArguments(block.weight if len(block.rows) else None)
     notes = _Notes()
     # Workers are daemons, which cannot start processes.
@@ -231,15 +410,15 @@ def train_group(
         parallel_config("threading"),
     ):
         trained = train_dichotomies(
-            task.dichotomies,
-            group_rows(block.class_indices, len(options.class_labels)),
+            dichotomies,
+            group_rows(block.class_indices, options.n_classes),
             block.X,
             replace(options.training, arguments=arguments),
             folds,
-            task.seeds,
+            seeds,
             notes,
         )
-    return GroupResult(trained, notes.sentences)
+    return trained, notes.sentences
 
 
 class _Notes(TrainingListener):
@@ -248,29 +427,3 @@ class _Notes(TrainingListener):
 
     def note(self, text: str) -> None:
         self.sentences.append(text)
-
-
-def share_vectors(binaries: Sequence[TrainedBinary]) -> list[TrainedBinary]:
-    """Return the binaries with one pool of vectors for all machines of all tasks.
-
-    Each vector is stored once, so prediction computes its kernel values once.
-    """
-    shared = list(binaries)
-    for sparse in (False, True):
-        chosen = [
-            (i, each.estimator)
-            for i, each in enumerate(binaries)
-            if isinstance(each.estimator, KernelMachine)
-            and is_sparse(each.estimator.pool.vectors) == sparse
-        ]
-        pools = {id(machine.pool): machine.pool for _, machine in chosen}
-        if len(pools) < 2:
-            continue
-        union = pool_by_bytes([pool.vectors for pool in pools.values()])
-        together = VectorPool(union.vectors)
-        places = dict(zip(pools, union.places, strict=True))
-        for i, machine in chosen:
-            support = places[id(machine.pool)][machine.support_]
-            machine = replace(machine, pool=together, support_=support)
-            shared[i] = replace(binaries[i], estimator=machine)
-    return shared

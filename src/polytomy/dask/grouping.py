@@ -18,10 +18,10 @@ from dask.delayed import Delayed
 from dask.utils import is_dataframe_like, is_series_like
 from numpy.typing import NDArray
 
-from polytomy.calibration.folds import Folds, HoldOut, deal_classes
+from polytomy.calibration.folds import HoldOut, deal_classes
 from polytomy.classifier import PolytomyClassifier
 from polytomy.errors import ArgumentError, DataError
-from polytomy.inputs.numbers import check_weights, class_weights
+from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import (
     bytes_of_data,
     count_rows,
@@ -461,15 +461,6 @@ class RowBlock:
         """Return everything but the samples."""
         return replace(self, X=None)
 
-    def make_folds(self, n_folds: int, *, is_only_part: bool) -> Folds:
-        """Return the folds of the rows, which must know theirs."""
-        assert self.fold_of is not None
-        assert self.is_scored is not None
-        fold_of = self.fold_of.astype(np.intp)
-        is_trained_on = np.arange(n_folds)[:, np.newaxis] != fold_of
-        scored = np.flatnonzero(self.is_scored)
-        return Folds(fold_of, is_trained_on, scored, is_only_part, self.fold_weight)
-
 
 def join_blocks(blocks: Sequence[RowBlock]) -> RowBlock:
     """Return the rows of several blocks in the order of the data, without duplicates.
@@ -494,20 +485,15 @@ def take_scored(block: RowBlock) -> RowBlock:
     return block.keep(block.is_scored)
 
 
-def weight_rows(
-    block: RowBlock, class_labels: NDArray[Any], class_weight: Mapping[Any, float] | None
-) -> RowBlock:
+def weight_rows(block: RowBlock, class_weight: NDArray[np.float64] | None) -> RowBlock:
     """Return rows with their weights times their class weights, without rows of weight zero.
 
     Rows of weight zero are in no problem, and no binary scores them.
     """
-    if block.weight is not None:
-        block = block.keep(block.weight > 0)
-    if class_weight is None or not len(block.rows):
-        return block
-    weight = class_weights(class_weight, class_labels, block.class_indices, block.weight)
-    assert weight is not None
-    return replace(block, weight=weight).keep(weight > 0)
+    if class_weight is not None:
+        weight = class_weight[block.class_indices]
+        block = replace(block, weight=weight if block.weight is None else weight * block.weight)
+    return block if block.weight is None else block.keep(block.weight > 0)
 
 
 # -- all rows of a class, from the parts of the data -----------------------------------------------

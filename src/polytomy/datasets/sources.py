@@ -12,7 +12,6 @@ import os
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
@@ -257,7 +256,9 @@ def read_ahead(
     >>> list(read_ahead(str.upper, ["a", "b", "c"], 2))
     [('a', 'A'), ('b', 'B'), ('c', 'C')]
     """
-    waiting: deque[tuple[_Block, Future[_Result]]] = deque()
+    from concurrent.futures import ThreadPoolExecutor  # not at the top: every help loads this file
+
+    waiting: deque[tuple[_Block, Any]] = deque()
     remaining = iter(blocks)
     with ThreadPoolExecutor(max(1, n_threads)) as pool:
         while True:

@@ -26,7 +26,6 @@ _SAMPLE_ROWS = 1000
 #: take memory for all features, and one wrong index could mean billions of them.
 LARGEST_INDEX = 2**24
 _LARGEST_OF_ALL = 2**31 - 1
-_ZERO = re.compile(rb"\s0+:")
 _LINE = re.compile(rb"[-+.\deE]+(\s+(qid:)?\d+:\S+)+\s*(#.*)?")
 
 
@@ -103,10 +102,9 @@ class SvmlightTable(_PairTable):
         self.bytes_per_row = 12 * int(X.nnz) // int(X.shape[0]) + 8
         is_unknown = options.zero_based == "auto"
         self.is_zero_based = None if is_unknown else bool(options.zero_based)
-        if options.n_features is None:
+        width, has_zero = 1, False
+        if options.n_features is None or is_unknown:
             width, has_zero = self._scan()
-        else:
-            width, has_zero = 0, is_unknown and self._find_zero()
         if is_unknown:
             if has_zero:
                 self._check_not_kernel(X)
@@ -118,21 +116,11 @@ class SvmlightTable(_PairTable):
     def _scan(self) -> tuple[int, bool]:
         """Return one more than the largest index of the file, and whether it has an index 0."""
         width, has_zero = 1, False
-        for block in self._lines(_SCAN_ROWS):
+        is_pipe = isinstance(self._path, Stream) and self._options.n_features is not None
+        for block in [self._sample] if is_pipe else self._lines(_SCAN_ROWS):
             X, _ = self._parse(block)
             width, has_zero = max(width, X.shape[1]), has_zero or _has_zero(X)
         return width, has_zero
-
-    def _find_zero(self) -> bool:
-        """Return whether a file, or the start of a stream, has an index 0."""
-        is_stream = isinstance(self._path, Stream)
-        for block in [self._sample] if is_stream else self._lines(_SCAN_ROWS):
-            # A search of all bytes is much faster than parsing; a match may be in a comment.
-            if _ZERO.search(block.text) and any(
-                _ZERO.search(line.partition(b"#")[0]) for line in block.lines
-            ):
-                return True
-        return False
 
     def _check_not_kernel(self, X: scipy.sparse.csr_array) -> None:
         """Raise DataError if rows may be those of a kernel: ``0:1 1:value``, ``0:2 1:value``."""

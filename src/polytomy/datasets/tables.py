@@ -80,6 +80,11 @@ class Data:
         """Number of columns of X."""
         return int(self.X.shape[1])
 
+    @property
+    def n_columns(self) -> int:
+        """Number of features before one-hot encoding."""
+        return self.n_features - sum(len(values) - 1 for values in self.categories.values())
+
     def __repr__(self) -> str:
         labels = "" if self.y is not None else ", no labels"
         return f"<Data: {self.n_samples} samples of {self.n_features} features{labels}>"

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn import config_context
 from sklearn.svm import SVC
 from sklearn.utils.parallel import Parallel, delayed
@@ -18,18 +18,19 @@ from sklearn.utils.parallel import Parallel, delayed
 from polytomy.calibration.calibrators import make_calibrator
 from polytomy.calibration.folds import Folds
 from polytomy.errors import ArgumentError, PolytomyError
-from polytomy.inputs.rows import count_rows, take_rows
+from polytomy.inputs.rows import count_rows, take_columns, take_rows, take_values
 from polytomy.learners.preparation import (
     check_neighbours,
     copy_unfitted,
     drops_rows_by_weight,
-    fit_rows,
+    fit_batch,
+    name_kind,
     parameters_with_weights,
     prepare_estimator,
     side_labels,
     takes_pairwise_values,
 )
-from polytomy.learners.problems import Batch, BatchFolds, BinaryProblem
+from polytomy.learners.problems import Batch, BatchFolds, BinaryProblem, Problem, SidesProblem
 from polytomy.learners.trained import (
     Output,
     TrainedBinary,
@@ -51,6 +52,7 @@ Floats = NDArray[np.float64]
 
 
 _Result = TypeVar("_Result")
+_Problem = TypeVar("_Problem", BinaryProblem, SidesProblem)
 
 
 class FoldError(Exception):
@@ -155,20 +157,14 @@ def train_estimator(
     >>> trained.binary.decisions(X).round(2)
     array([-0.84, -0.75,  0.75,  0.84])
     """
-    calibration, arguments = options.calibration, options.arguments_for(model)
+    calibration = options.calibration
     calibrator = make_calibrator(calibration, seed)
-    prepared = prepare_estimator(estimator, seed)
-    weight = weights_of_problem(problem, options, count_rows(X), model)
-    fit_params = parameters_with_weights(prepared, arguments.fit_params, weight)
-    if weight is not None:
-        problem = problem.keep(weight[problem.rows] > 0)
+    trainer = _BinaryTrainer.prepare(estimator, X, problem, options, seed, model)
+    problem = trainer.drop_weightless(problem)
     if problem.smaller_side == 0:
         return train_constant(problem, folds)
-    trainer = _ProblemTrainer(
-        prepared, X, weight, fit_params, takes_pairwise_values(prepared), side_labels(prepared)
-    )
     if trainer.takes_pairwise_values:
-        _check_square(X, prepared, problem.name)
+        _check_square(X, trainer.estimator, problem.name)
     is_kept = None if folds is None else folds.trained_on(problem.rows)
     binary = without_calibration(trainer.train_without(problem, is_kept))
     check_neighbours(binary.estimator, problem.name)
@@ -237,15 +233,74 @@ def score_by_fold(
 
 
 @dataclass(frozen=True, slots=True)
-class _ProblemTrainer:
-    """Fits clones of one prepared estimator to parts of one binary problem."""
+class ProblemTrainer:
+    """Fits clones of one prepared estimator to parts of one problem.
+
+    Attributes
+    ----------
+    estimator : prepared estimator
+    X : the whole training data
+    weight : array of shape (n_rows,), or None if all weights are one
+    fit_params : parameters of ``fit``, including the weights
+        Those with a value for each row of X are reduced to the rows of a fit.
+    takes_pairwise_values : whether X is a kernel matrix, so that columns are selected too
+    """
 
     estimator: Any
     X: Any
-    weight: NDArray[np.float64] | None
+    weight: Floats | None
     fit_params: Mapping[str, Any]
     takes_pairwise_values: bool
-    sides: tuple[int, int]
+
+    @classmethod
+    def prepare(
+        cls,
+        estimator: Any,
+        X: Any,
+        problem: Problem,
+        options: TrainingOptions,
+        seed: int | None,
+        model: str | None,
+    ) -> Self:
+        """Return the trainer of a problem; see `train_estimator`."""
+        prepared = prepare_estimator(estimator, seed)
+        weight = weights_of_problem(problem, options, count_rows(X), model)
+        given = options.arguments_for(model).fit_params
+        fit_params = parameters_with_weights(prepared, given, weight)
+        return cls(prepared, X, weight, fit_params, takes_pairwise_values(prepared))
+
+    def drop_weightless(self, problem: _Problem) -> _Problem:
+        """Return the problem without samples of weight zero."""
+        return problem if self.weight is None else problem.keep(self.weight[problem.rows] > 0)
+
+    def fit(
+        self, problem: Problem, targets: NDArray[Any], fit_params: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Return a clone of the estimator, fitted to the samples of the problem."""
+        model, rows, n_rows = copy_unfitted(self.estimator), problem.rows, count_rows(self.X)
+        given = self.fit_params if fit_params is None else fit_params
+        parameters = {name: take_values(value, rows, n_rows) for name, value in given.items()}
+        try:
+            model.fit(self.samples(rows, rows), targets, **parameters)
+        except Exception as error:
+            kind = name_kind(self.estimator)
+            error.add_note(f'while training the {kind} of partition "{problem.name}"')
+            raise
+        return model
+
+    def samples(self, rows: NDArray[np.intp], training_rows: NDArray[np.intp]) -> Any:
+        """Return some rows; of a kernel matrix, the columns of the rows that were trained on."""
+        part = take_rows(self.X, rows)
+        return take_columns(part, training_rows) if self.takes_pairwise_values else part
+
+
+class _BinaryTrainer(ProblemTrainer):
+    """Trains binaries."""
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        """Labels of the −1 and the +1 side."""
+        return side_labels(self.estimator)
 
     def train(self, problem: BinaryProblem) -> TrainedBinary:
         """Fit a clone of the estimator to all samples of the problem."""
@@ -270,19 +325,10 @@ class _ProblemTrainer:
         return self._fit(problem, {**self.fit_params, "sample_weight": weight})
 
     def _fit(self, problem: BinaryProblem, fit_params: Mapping[str, Any]) -> TrainedBinary:
-        model = copy_unfitted(self.estimator)
-        fit_rows(
-            model,
-            self.X,
-            problem.rows,
-            problem.labelled(self.sides),
-            fit_params,
-            takes_pairwise_values=self.takes_pairwise_values,
-            place=f'binary of partition "{problem.name}"',
-        )
         classes, positive_index = self.sides, 1
+        model = self.fit(problem, problem.labelled(classes), fit_params)
         if getattr(model, "classes_", None) is not None:
-            negative, positive = self.sides
+            negative, positive = classes
             classes, positive_index = match_sides(model, [negative], [positive], problem.name)
         return TrainedBinary(
             problem.name,
@@ -344,3 +390,48 @@ class _ProblemTrainer:
             values[is_constant] = replace(whole, output=output).scores(samples)
         weight = None if self.weight is None else self.weight[rows]
         return values, sides, folds.weigh(weight, rows)
+
+
+def update_binary(
+    binary: TrainedBinary | None,
+    estimator: Any,
+    X: Any,
+    problem: BinaryProblem,
+    *,
+    random_state: int | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> TrainedBinary:
+    """Return the binary after training on one more batch, with ``partial_fit``.
+
+    Nothing is calibrated: the answers are as with ``calibration=None``. The answer is 0,
+    undecided, until the first batch with a sample of the problem.
+
+    Parameters
+    ----------
+    binary : TrainedBinary, optional
+        The result of the previous batch; None for the first. A copy of its estimator is trained, so
+        that Ctrl-C or an error leaves the original unchanged.
+    estimator : classifier with ``partial_fit``
+        It is cloned for the first batch.
+    X : array, sparse matrix or frame of shape (n_rows, n_features)
+    problem : BinaryProblem
+        The rows of X to train on, and their sides.
+    random_state : int, optional
+        Seed of every random_state in the estimator.
+    sample_weight : array of shape (n_rows,), optional
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> problem = BinaryProblem("low-high", np.arange(4), np.array([False, False, True, True]))
+    >>> binary = update_binary(None, GaussianNB(), X, problem)
+    >>> binary.decisions(X) > 0
+    array([False, False,  True,  True])
+    """
+    if binary is None:
+        binary = TrainedBinary(problem.name, Output.CONSTANT)
+    model = fit_batch(binary.estimator, estimator, X, problem, random_state, sample_weight)
+    if model is None:
+        return binary
+    return without_calibration(replace(binary, estimator=model, classes=side_labels(model)))

@@ -22,7 +22,7 @@ from polytomy.inputs.rows import unchangeable
 from polytomy.inputs.training_data import Samples
 from polytomy.learners.linear.evaluation import LinearGroup, LinearMember, linear_member
 from polytomy.learners.preparation import name_kind
-from polytomy.learners.sides_graph import export_sides
+from polytomy.learners.sides import SidesGroup
 from polytomy.learners.svm.evaluation import KernelGroup, KernelMember, is_exact, kernel_member
 from polytomy.learners.svm.kernels import name_kernels
 from polytomy.learners.trained import (
@@ -33,9 +33,6 @@ from polytomy.learners.trained import (
 )
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
-
-# A guess: the cost of an arbitrary estimator is unknown, but most cost more than a small SVM.
-EFFORT = 1000.0
 
 
 class GenericGroup:
@@ -51,8 +48,6 @@ class GenericGroup:
     def __init__(self, columns: NDArray[np.intp], members: Sequence[TrainedBinary]) -> None:
         self.columns = columns
         self._binaries = members
-        self.efforts = np.full(len(members), EFFORT)
-        self.effort = float(self.efforts.sum())
 
     def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the binaries' own `scores`, of shape (n_samples, n_members)."""
@@ -88,35 +83,6 @@ def _describe_unexported(binary: TrainedBinary) -> str:
     )
 
 
-class SidesGroup:
-    """Binaries that share a model with several sides.
-
-    Parameters
-    ----------
-    columns : array of int
-        Positions of the members among the binaries of the bank.
-    members : sequence of TrainedBinary with the same estimator, a SidesModel
-    """
-
-    def __init__(self, columns: NDArray[np.intp], members: Sequence[TrainedBinary]) -> None:
-        self.columns = columns
-        self._first = members[0]
-        self._sides = [member.positive_index for member in members]
-        self.efforts = np.full(len(members), EFFORT)
-        self.effort = EFFORT
-
-    def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Return 2 q − 1 for each of the sides, of shape (n_samples, n_members)."""
-        chances = self._first.side_chances(unchangeable(samples.raw))
-        scores: NDArray[np.float64] = 2.0 * chances[:, self._sides] - 1.0
-        return scores
-
-    def to_onnx(self, graph: Graph, X: Value) -> Value:
-        """Return the same as a graph."""
-        model = self._first.estimator
-        return graph.pick(export_sides(graph, X, model), np.array(self._sides), model.n_sides)
-
-
 _Member = TypeVar("_Member")
 
 _DTYPE = Parameter("dtype", choices=PRECISIONS)
@@ -126,10 +92,6 @@ class Group(Protocol):
     """Some binaries of a bank, evaluated together."""
 
     columns: NDArray[np.intp]
-    effort: float
-    """Cost per sample of all its binaries together, in inner products of the features."""
-    efforts: NDArray[np.float64]
-    """Cost per sample of each binary on its own, in the same unit."""
 
     def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the scores of its binaries, of shape (n_samples, n_columns)."""
@@ -237,25 +199,6 @@ class Bank:
         # The columns of a single group are all binaries, in order.
         return votes if self._groups[0].add_pair_votes(samples, negative, positive, votes) else None
 
-    def alone(self, position: int) -> Bank:
-        """Return a bank of one binary, cached for later calls."""
-        if position not in self._alone:
-            self._alone[position] = Bank([self.binaries[position]], self.dtype)
-        return self._alone[position]
-
-    @cached_property
-    def effort(self) -> float:
-        """Cost per sample, in inner products of the features or the equivalent time."""
-        return sum(group.effort for group in self._groups)
-
-    @cached_property
-    def efforts_alone(self) -> NDArray[np.float64]:
-        """Cost per sample of each binary if it is evaluated on its own."""
-        efforts = np.empty(len(self.binaries))
-        for group in self._groups:
-            efforts[group.columns] = group.efforts
-        return efforts
-
     @cached_property
     def _logistic_maps(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """Slopes and intercepts of all calibrators, or None if some are not logistic maps."""
@@ -266,17 +209,13 @@ class Bank:
         return slopes, np.array([each.intercept_ for each in maps])
 
     @cached_property
-    def _alone(self) -> dict[int, Bank]:
-        return {}
-
-    @cached_property
     def _groups(self) -> list[Group]:
         machines: dict[Hashable, list[tuple[int, KernelMember]]] = {}
         linear_models: dict[Hashable, list[tuple[int, LinearMember]]] = {}
         remaining: list[tuple[int, TrainedBinary]] = []
         sided: dict[int, list[tuple[int, TrainedBinary]]] = {}
         for column, binary in enumerate(self.binaries):
-            if binary.output is Output.SIDE:
+            if binary.is_side:
                 sided.setdefault(id(binary.estimator), []).append((column, binary))
                 continue
             machine = kernel_member(binary)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,8 @@ class BorderMachine:
     >>> machine.decision_function(np.array([[1.0], [3.5]]))
     array([1., 1.])
     """
+
+    kind_of_model: ClassVar[str] = "borders"
 
     borders: NDArray[np.float64]
     gradients: NDArray[np.float64]

@@ -154,10 +154,11 @@ def _read_linear(type_: type, state: State) -> Any:
         return model
     n_dimensions = getattr(state.value("coefficients"), "ndim", 2)
     shape = (1, None)[-n_dimensions:] if n_dimensions in (1, 2) else (1, None)
-    model.coef_ = state.floats("coefficients", shape)
+    # scikit-learn fits some models in single precision, and then also predicts in it.
+    model.coef_ = state.floats("coefficients", shape, dtype=None)
     if not model.coef_.size:
         raise state.fault("coefficients", "a row of numbers")
-    model.intercept_ = state.floats("intercept", (1,))
+    model.intercept_ = state.floats("intercept", (1,), dtype=None)
     if "n_updates" in state:
         model.t_ = state.number("n_updates", least=0.0)
     _set_classes(model, state.labels("classes", 2))
@@ -275,7 +276,8 @@ def _read_scaler(type_: type, state: State) -> Any:
         needed |= {"mean_"} if scaler.with_mean else set()
     for name in SCALERS[type_]:
         is_there = name in needed or name in state
-        setattr(scaler, name, state.floats(name, (n_features,)) if is_there else None)
+        values = state.floats(name, (n_features,), dtype=None) if is_there else None
+        setattr(scaler, name, values)
     if scaler.scale_ is not None and not np.all(scaler.scale_):
         raise state.fault("scale_", "free of zeros")
     state.number("n_samples", least=0)

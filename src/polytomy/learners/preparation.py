@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.linear_model._base import LinearClassifierMixin
@@ -18,7 +18,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from polytomy.errors import Argument, ArgumentError, PythonOnly
-from polytomy.inputs.rows import count_rows, take_columns, take_rows, take_values
+from polytomy.inputs.numbers import check_weights
+from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.seeds import seed_all
 from polytomy.learners.specification import estimator_from
 
@@ -321,38 +322,44 @@ def parameters_with_weights(
     return parameters
 
 
-def fit_rows(
-    model: Any,
+def fit_batch(
+    fitted: Any,
+    estimator: Any,
     X: Any,
-    rows: NDArray[np.intp],
-    targets: NDArray[Any],
-    fit_params: Mapping[str, Any],
-    *,
-    takes_pairwise_values: bool,
-    place: str,
-) -> None:
-    """Fit a model to some rows of the training data.
+    problem: Any,
+    random_state: int | None,
+    sample_weight: ArrayLike | None,
+) -> Any:
+    """Return a copy of the fitted estimator after one more batch; for the first, of the estimator.
+
+    Return None if the batch has no sample of the problem.
 
     Parameters
     ----------
-    model : unfitted estimator
-    X : the whole training data
-    rows : rows to fit the model to
-    targets : targets of these rows
-    fit_params : parameters of ``fit``; those with a value for each row of X are reduced to `rows`
-    takes_pairwise_values : whether X is a kernel matrix, so that columns are selected too
-    place : what is being trained, for a note on errors
+    fitted : the result of the previous batch; None for the first
+    estimator : classifier with ``partial_fit``
+    X : array, sparse matrix or frame of shape (n_rows, n_features)
+    problem : Problem, the rows of X to train on, and their sides
+    random_state : seed of every random_state in the estimator
+    sample_weight : array of shape (n_rows,), optional
     """
-    part = take_rows(X, rows)
-    if takes_pairwise_values:
-        part = take_columns(part, rows)
-    n_rows = count_rows(X)
-    parameters = {name: take_values(value, rows, n_rows) for name, value in fit_params.items()}
-    try:
-        model.fit(part, targets, **parameters)
-    except Exception as error:
-        error.add_note(f"while training the {place}")
-        raise
+    if not hasattr(estimator, "partial_fit"):
+        raise ArgumentError(
+            f"{estimator!r} has no partial_fit. Use fit, or an estimator such as SGDClassifier()."
+        )
+    parameters = {}
+    if sample_weight is not None:
+        weight = check_weights(sample_weight, count_rows(X))
+        problem = problem.keep(weight[problem.rows] > 0)
+        parameters["sample_weight"] = weight[problem.rows]
+    if not len(problem.rows):
+        return None
+    model = prepare_estimator(estimator, random_state) if fitted is None else copy.deepcopy(fitted)
+    is_binary = problem.n_sides == 2
+    classes = np.array(side_labels(model) if is_binary else range(problem.n_sides))
+    targets = classes[problem.sides.astype(np.intp)]
+    model.partial_fit(take_rows(X, problem.rows), targets, classes=classes, **parameters)
+    return model
 
 
 def check_neighbours(estimator: Any, name: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from polytomy.calibration.folds import Folds
 from polytomy.learners.trained import TrainedBinary
 from polytomy.scheme import BinaryName
+from polytomy.scheme.nodes import set_key
 
 _FEW_ROWS = 200
 _FEW_ROWS_EACH = 16
@@ -170,8 +171,12 @@ def sides_problem(
     return SidesProblem(name, rows[order], numbers[order].astype(np.intp), len(sides))
 
 
+Problem = BinaryProblem | SidesProblem
+"""The training samples of a partition."""
+
+
 def balance_sides(
-    problem: BinaryProblem | SidesProblem, sample_weight: NDArray[np.float64] | None, n_rows: int
+    problem: Problem, sample_weight: NDArray[np.float64] | None, n_rows: int
 ) -> NDArray[np.float64]:
     """Return weights that give all sides of the problem the same total weight.
 
@@ -180,7 +185,7 @@ def balance_sides(
 
     Parameters
     ----------
-    problem : BinaryProblem or SidesProblem
+    problem : Problem
     sample_weight : array of shape (n_rows,), optional
         Weights before balancing, one for each row of the training data.
     n_rows : int
@@ -321,10 +326,42 @@ class Dichotomy(NamedTuple):
         """Whether it counts as a model: of the sides of a partition, only the first does."""
         return self.side == 0
 
+    @property
+    def is_binary(self) -> bool:
+        """Whether its partition has two sides, so that it has a model of its own."""
+        return self.whole is None
+
+    @property
+    def partition(self) -> WholePartition:
+        """Its partition, with two or more sides."""
+        return self.whole or WholePartition(self.name, (self.negative, self.positive))
+
+    @property
+    def sides_key(self) -> tuple[Hashable, Hashable]:
+        """What it separates, regardless of the order of its partition's sides."""
+        positive = set_key(self.positive)
+        if self.whole is None:
+            return set_key(self.negative), positive
+        return frozenset(map(set_key, self.whole.sides)), positive
+
+    def translated(
+        self,
+        translate: Callable[[Sequence[int]], Sequence[int]],
+        wholes: dict[WholePartition, WholePartition],
+    ) -> Dichotomy:
+        """Return the dichotomy of other class indices; `wholes` are the partitions so far."""
+        whole = self.whole
+        if whole is not None:
+            if whole not in wholes:
+                wholes[whole] = replace(whole, sides=tuple(map(translate, whole.sides)))
+            whole = wholes[whole]
+        negative, positive = translate(self.negative), translate(self.positive)
+        return self._replace(negative=negative, positive=positive, whole=whole)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WholePartition:
-    """A partition with more than two sides, shared by the dichotomies of its sides.
+    """A partition; one with more than two sides is shared by the dichotomies of its sides.
 
     Attributes
     ----------
@@ -334,6 +371,49 @@ class WholePartition:
 
     name: str
     sides: tuple[Sequence[int], ...]
+
+
+def divide_partition(
+    name: str,
+    sides: tuple[Sequence[int], ...],
+    binary: BinaryName,
+    estimator: Any,
+    trained: Sequence[TrainedBinary] | None,
+    model: str | None,
+) -> list[Dichotomy]:
+    """Return one dichotomy for two sides, or one for each side if there are more."""
+    if len(sides) == 2:
+        own = None if trained is None else trained[0]
+        return [Dichotomy(name, sides[0], sides[1], binary, estimator, own, model)]
+    whole = WholePartition(name, sides)
+    return [
+        Dichotomy(
+            f"{name}/{number}",
+            tuple(k for other in (*sides[:number], *sides[number + 1 :]) for k in other),
+            side,
+            binary,
+            estimator,
+            None if trained is None else trained[number],
+            model,
+            whole,
+            number,
+        )
+        for number, side in enumerate(sides)
+    ]
+
+
+def group_sides(dichotomies: Sequence[Dichotomy], positions: Iterable[int]) -> list[list[int]]:
+    """Return groups of positions; sides of the same partition, which share a model, are together.
+
+    Parameters
+    ----------
+    dichotomies : all dichotomies
+    positions : which of them to group
+    """
+    groups: dict[Any, list[int]] = {}
+    for i in positions:
+        groups.setdefault(dichotomies[i].whole or i, []).append(i)
+    return list(groups.values())
 
 
 # -- problems that are trained together ----------------------------------------------------------

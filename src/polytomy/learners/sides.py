@@ -1,4 +1,4 @@
-"""Models of partitions with more than two sides: training, calibration, probabilities.
+"""Models of partitions with more than two sides: training, calibration, answers, ONNX.
 
 A partition with n sides has one model. The rest of the code sees n binaries, one for each side
 against the others. They share the model, which a bank evaluates only once.
@@ -6,32 +6,52 @@ against the others. They share the model, which a bank evaluates only once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import combinations
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.svm import SVC, NuSVC
+from numpy.typing import ArrayLike, NDArray
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from polytomy.calibration.calibrators import CALIBRATORS, VectorScaling, find_calibrator, fit_sides
 from polytomy.calibration.folds import Folds
 from polytomy.errors import Argument, ArgumentError, SchemeError
-from polytomy.inputs.rows import count_rows, take_columns, take_rows
-from polytomy.learners.any_estimator import FoldError, run_jobs, score_by_fold
+from polytomy.inputs.rows import (
+    count_rows,
+    unchangeable,
+)
+from polytomy.inputs.sparse import is_sparse
+from polytomy.inputs.training_data import Samples
+from polytomy.learners.any_estimator import FoldError, ProblemTrainer, run_jobs, score_by_fold
 from polytomy.learners.preparation import (
     check_neighbours,
-    fit_rows,
-    parameters_with_weights,
-    prepare_estimator,
+    fit_batch,
+    name_kind,
     split_pipeline,
     tags_of,
-    takes_pairwise_values,
 )
-from polytomy.learners.problems import SidesProblem, WholePartition, sides_problem
-from polytomy.learners.trained import METHODS, Output, TrainedBinary, choose_output
-from polytomy.learners.workload import Trained, TrainingOptions, Workload, weights_of_problem
+from polytomy.learners.problems import (
+    Dichotomy,
+    SidesProblem,
+    WholePartition,
+    group_sides,
+    sides_problem,
+)
+from polytomy.learners.scaling import Scaling, peel_scalers
+from polytomy.learners.svm.kernels import KernelFunction, name_kernels
+from polytomy.learners.trained import (
+    METHODS,
+    Output,
+    TrainedBinary,
+    adopt_fitted,
+    choose_output,
+)
+from polytomy.learners.workload import Trained, TrainingOptions, Workload
+from polytomy.onnx_graph import Graph, Value
 from polytomy.states import State, field_values, stored_as
 
 Floats = NDArray[np.float64]
@@ -54,6 +74,8 @@ class SidesModel:
     scaling : VectorScaling, optional
         Turns decision values, or logarithms of probabilities, into probabilities.
     """
+
+    kind_of_model: ClassVar[str] = "side of a model"
 
     name: str
     n_sides: int
@@ -163,16 +185,20 @@ def side_binaries(
     return [replace(binaries[0], **details), *binaries[1:]]
 
 
-def adopt_sides(
+def adopt_model(
     model: Any, side_classes: Sequence[Sequence[Any]], *, name: str
 ) -> list[TrainedBinary]:
-    """Return a model that was fitted elsewhere as the binaries of a partition's sides.
+    """Return a model that was fitted elsewhere as the binary, or the binaries, of a partition.
+
+    For two sides, see `adopt_fitted`. With more, there is a binary for each side.
 
     Its ``classes_`` are the labels of the classes, if each side is a single class, or the numbers
     of the sides from 0. It answers with ``predict_proba``, otherwise with the softmax of its
     decision values, otherwise with ``predict``.
     """
     n_sides = len(side_classes)
+    if n_sides == 2:
+        return [adopt_fitted(model, *side_classes, name=name)]
     labels = tuple(np.asarray(getattr(model, "classes_", ())).tolist())
     wanted: list[Sequence[Any]] = [range(n_sides)]
     if all(len(classes) == 1 for classes in side_classes):
@@ -194,6 +220,28 @@ def adopt_sides(
         f"the {n_sides} sides of its partition. Fit it on the numbers of the sides, from 0 to "
         f"{n_sides - 1}."
     )
+
+
+def find_wholes(
+    state: State, binaries: Sequence[TrainedBinary], sides: Sequence[Sequence[int]]
+) -> dict[int, tuple[WholePartition, int]]:
+    """Return, for the binaries that are one of several sides, their partition and their side.
+
+    The sides of a partition have a common model. Each is the +1 side of its binary.
+    """
+    groups: dict[int, dict[int, int]] = {}
+    for k, binary in enumerate(binaries):
+        if binary.is_side:
+            groups.setdefault(id(binary.estimator), {})[binary.positive_index] = k
+    found: dict[int, tuple[WholePartition, int]] = {}
+    for places in groups.values():
+        model = binaries[next(iter(places.values()))].estimator
+        if len(places) != model.n_sides:
+            raise state.fault("binaries", f"a binary for each of the {model.n_sides} sides")
+        own = tuple([sides[2 * places[side] + 1] for side in range(model.n_sides)])
+        whole = WholePartition(model.name, own)
+        found |= {k: (whole, side) for side, k in places.items()}
+    return found
 
 
 def choose_sides_output(
@@ -262,15 +310,11 @@ def train_sides(
     seed : int, optional
     model : str, optional, the name under which the estimator was given
     """
-    calibration, arguments = options.calibration, options.arguments_for(model)
+    calibration = options.calibration
     check_sides_calibration(calibration, problem.name, problem.n_sides)
-    prepared = prepare_estimator(estimator, seed)
-    _check_multi_class(prepared, problem)
-    weight = weights_of_problem(problem, options, count_rows(X), model)
-    fit_params = parameters_with_weights(prepared, arguments.fit_params, weight)
-    if weight is not None:
-        problem = problem.keep(weight[problem.rows] > 0)
-    trainer = _SidesTrainer(prepared, X, fit_params, takes_pairwise_values(prepared))
+    trainer = _SidesTrainer.prepare(estimator, X, problem, options, seed, model)
+    _check_multi_class(trainer.estimator, problem)
+    problem = trainer.drop_weightless(problem)
     is_kept = None if folds is None else folds.trained_on(problem.rows)
     trained_on = problem if is_kept is None else problem.keep(is_kept)
     whole = trainer.train(trained_on, calibration)
@@ -290,7 +334,7 @@ def train_sides(
             Trained(binary) for binary in side_binaries(whole, columns, shortcoming=shortcoming)
         ]
     if learns:
-        scaling = _learn_scaling(problem, values, folds, weight, calibration)
+        scaling = _learn_scaling(problem, values, folds, trainer.weight, calibration)
         whole = replace(whole, scaling=scaling or whole.scaling)
     scored = values[folds.scored]
     chances = scored if whole.scaling is None else whole.scaling.apply(scored)
@@ -344,14 +388,8 @@ def _learn_scaling(
     return fit_sides(calibration, own[is_usable], problem.sides[is_usable], own_weight)
 
 
-@dataclass(frozen=True, slots=True)
-class _SidesTrainer:
-    """Fits clones of one prepared estimator to parts of one problem."""
-
-    estimator: Any
-    X: Any
-    fit_params: Mapping[str, Any]
-    takes_pairwise_values: bool
+class _SidesTrainer(ProblemTrainer):
+    """Trains models with several sides."""
 
     def train(self, problem: SidesProblem, calibration: Any) -> SidesModel:
         """Fit a clone of the estimator to all samples of the problem."""
@@ -359,16 +397,8 @@ class _SidesTrainer:
         sides = tuple(known.tolist())
         if len(sides) < 2:
             return SidesModel(problem.name, problem.n_sides, None, sides)
-        model = clone(self.estimator)
-        fit_rows(
-            model,
-            self.X,
-            problem.rows,
-            labels,  # the sides that have samples, counted from 0: some classifiers reject gaps
-            self.fit_params,
-            takes_pairwise_values=self.takes_pairwise_values,
-            place=f'model of partition "{problem.name}"',
-        )
+        # The sides that have samples are counted from 0: some classifiers reject gaps.
+        model = self.fit(problem, labels)
         output, scaling = choose_sides_output(model, calibration, problem.n_sides)
         own = tuple(range(len(sides)))
         return SidesModel(problem.name, problem.n_sides, model, sides, own, output, scaling)
@@ -386,10 +416,7 @@ class _SidesTrainer:
             is_kept = folds.is_trained_on[fold, problem.rows]
             is_whole = folds.is_only_part or bool(is_kept.all())
             model = whole if is_whole else self.train(problem.keep(is_kept), calibration)
-            part = take_rows(self.X, rows)
-            if self.takes_pairwise_values:
-                part = take_columns(part, problem.rows[is_kept])
-            return self._answers(model, part, whole)
+            return self._answers(model, self.samples(rows, problem.rows[is_kept]), whole)
 
         values = np.full((len(folds.fold_of), problem.n_sides), np.nan)
         score_by_fold(values, folds, problem.rows, score)
@@ -404,3 +431,251 @@ class _SidesTrainer:
         # The fold has samples of only one side, or of none.
         with np.errstate(divide="ignore"):
             return np.log(model.predict_proba(part))
+
+
+# -- batches of a stream -------------------------------------------------------------------------
+
+
+def update_sides(
+    binary: TrainedBinary | None,
+    estimator: Any,
+    X: Any,
+    problem: SidesProblem,
+    *,
+    random_state: int | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> list[TrainedBinary]:
+    """Return the binary of each side after training their model on one more batch.
+
+    Nothing is calibrated. All sides are equally likely until the first batch with a sample of the
+    problem.
+
+    Parameters
+    ----------
+    binary : TrainedBinary, optional
+        A side after the previous batch; None for the first. A copy of its estimator is trained.
+    estimator, X, random_state, sample_weight : see `polytomy.learners.any_estimator.update_binary`
+    problem : SidesProblem
+    """
+    name, n_sides = problem.name, problem.n_sides
+    model = SidesModel(name, n_sides, None, ()) if binary is None else binary.estimator
+    trained = fit_batch(model.estimator, estimator, X, problem, random_state, sample_weight)
+    if trained is not None:
+        output, scaling = choose_sides_output(trained, None, n_sides)
+        every = tuple(range(n_sides))
+        model = SidesModel(name, n_sides, trained, every, every, output, scaling)
+    return side_binaries(model)
+
+
+def keep_calibration(
+    binaries: Sequence[TrainedBinary], earlier: Sequence[TrainedBinary]
+) -> list[TrainedBinary]:
+    """Return binaries with the calibrators that they had before they were trained further."""
+    kept = []
+    models: dict[int, Any] = {}  # one for all sides of a partition
+    for binary, before in zip(binaries, earlier, strict=True):
+        if binary.is_side and before.is_side:
+            model = replace(binary.estimator, scaling=before.estimator.scaling)
+            model = models.setdefault(id(binary.estimator), model)
+            kept.append(replace(binary, estimator=model))
+        elif before.calibrator is None or before.output is Output.CONSTANT:
+            kept.append(binary)
+        else:
+            kept.append(replace(binary, output=before.output, calibrator=before.calibrator))
+    return kept
+
+
+def calibrate_sides(
+    dichotomies: Sequence[Dichotomy],
+    binaries: Sequence[TrainedBinary],
+    calibration: Any,
+    X: Any,
+    rows_of_class: Sequence[NDArray[np.intp]],
+    weight: Floats,
+) -> list[TrainedBinary]:
+    """Return the binaries; those of partitions with more than two sides learn from held-out rows.
+
+    Parameters
+    ----------
+    dichotomies, binaries : all of a composition
+    calibration : the option
+    X, rows_of_class, weight : rows that the binaries were not trained on
+    """
+    calibrated = list(binaries)
+    for group in group_sides(dichotomies, range(len(dichotomies))):
+        first, model = dichotomies[group[0]], binaries[group[0]].estimator
+        if first.is_binary or first.trained is not None or model.estimator is None:
+            continue
+        output, scaling = choose_sides_output(model.estimator, calibration, model.n_sides)
+        model = replace(model, output=output, scaling=scaling)
+        problem = sides_problem(rows_of_class, first.partition.sides, name=model.name)
+        if scaling is not None and calibration is not None and len(np.unique(problem.sides)) > 1:
+            rows = problem.rows
+            values = model.values(X)[rows]
+            scaling = fit_sides(calibration, values, problem.sides, weight[rows])
+            model = replace(model, scaling=scaling)
+        for k, binary in zip(group, side_binaries(model), strict=True):
+            calibrated[k] = binary
+    return calibrated
+
+
+# -- evaluation in a bank ------------------------------------------------------------------------
+
+
+class SidesGroup:
+    """Binaries that share a model with several sides.
+
+    Parameters
+    ----------
+    columns : array of int
+        Positions of the members among the binaries of the bank.
+    members : sequence of TrainedBinary with the same estimator, a SidesModel
+    """
+
+    def __init__(self, columns: NDArray[np.intp], members: Sequence[TrainedBinary]) -> None:
+        self.columns = columns
+        self._first = members[0]
+        self._sides = [member.positive_index for member in members]
+
+    def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return 2 q − 1 for each of the sides, of shape (n_samples, n_members)."""
+        chances = self._first.side_chances(unchangeable(samples.raw))
+        scores: NDArray[np.float64] = 2.0 * chances[:, self._sides] - 1.0
+        return scores
+
+    def to_onnx(self, graph: Graph, X: Value) -> Value:
+        """Return the same as a graph."""
+        model = self._first.estimator
+        return graph.pick(export_sides(graph, X, model), np.array(self._sides), model.n_sides)
+
+
+# -- ONNX ----------------------------------------------------------------------------------------
+#
+# Linear models have a decision value for each side. A support vector machine of several classes has
+# one for each pair of them, which scikit-learn converts to a value for each class: votes, with ties
+# broken by the sums of the values. Vector scaling or the softmax gives the probabilities.
+
+
+def export_sides(graph: Graph, X: Value, model: SidesModel) -> Value:
+    """Return 2 q − 1 for the probability q of each side, of shape (n_samples, n_sides).
+
+    Parameters
+    ----------
+    graph : Graph to add nodes to
+    X : samples, in double precision
+    model : SidesModel
+
+    Raises
+    ------
+    ArgumentError
+        If the model cannot be exported.
+    """
+    if model.estimator is None:
+        return graph.repeat(2.0 * model.predict_proba(np.zeros((1, 1)))[0] - 1.0, X)
+    peeled = peel_scalers(model.estimator)
+    values = None if peeled is None else _decision_values(graph, X, *peeled)
+    chances = None if values is None else _probabilities(graph, values, model)
+    if chances is None:
+        raise ArgumentError(_describe_problem(model))
+    if len(model.known_sides) == model.n_sides:
+        spread = graph.pick(chances, np.argsort(model.known_sides), model.n_sides)
+    else:
+        spread = chances @ np.eye(model.n_sides)[list(model.known_sides)]
+    return spread * 2.0 - 1.0
+
+
+def _decision_values(graph: Graph, X: Value, scaling: Scaling | None, model: Any) -> Value | None:
+    """Return the decision values of the sides that the model knows, as `SidesModel.values` does."""
+    samples = X if scaling is None else scaling.to_onnx(X)
+    has_mixin = getattr(type(model), "decision_function", None) is LinearSVC.decision_function
+    if has_mixin or type(model) is LinearDiscriminantAnalysis:
+        weights = _dense(model.coef_)
+        values = samples @ weights.T + np.ravel(model.intercept_).astype(np.float64)
+        is_of_two = len(weights) == 1
+    elif type(model) in (SVC, NuSVC) and (function := KernelFunction.of(model)) is not None:
+        vectors, coefficients = _dense(model.support_vectors_), _pair_coefficients(model)
+        values = function.to_onnx(graph, samples, vectors) @ coefficients
+        values = values + np.ravel(model.intercept_).astype(np.float64)
+        is_of_two = len(model.n_support_) == 2
+        if not is_of_two:
+            values = _values_of_classes(graph, values, len(model.n_support_))
+    else:
+        return None
+    return values * np.array([-0.5, 0.5]) if is_of_two else values
+
+
+def _pair_coefficients(machine: Any) -> Floats:
+    """Return the coefficients of the support vectors for each pair of classes, by columns.
+
+    In the pair (i, j), with i < j, vectors of class i have those in row j − 1 of ``dual_coef_``,
+    and vectors of class j those in row i.
+    """
+    dual = _dense(machine.dual_coef_)
+    ends = np.cumsum(machine.n_support_)
+    members = [slice(end - count, end) for end, count in zip(ends, machine.n_support_, strict=True)]
+    if len(members) == 2:
+        return dual.T
+    pairs = list(combinations(range(len(members)), 2))
+    coefficients = np.zeros((dual.shape[1], len(pairs)))
+    for column, (i, j) in enumerate(pairs):
+        coefficients[members[i], column] = dual[j - 1, members[i]]
+        coefficients[members[j], column] = dual[i, members[j]]
+    return coefficients
+
+
+def _values_of_classes(graph: Graph, values: Value, n_classes: int) -> Value:
+    """Return a value for each class, given one for each pair, positive for its first class.
+
+    A class gets one vote per pair that it wins, and s / (3 (|s| + 1)) for the sum s of its values.
+    """
+    pairs = np.array(list(combinations(range(n_classes), 2)))
+    of_class = np.zeros((len(pairs), n_classes))
+    of_class[np.arange(len(pairs)), pairs[:, 0]] = 1.0
+    of_class[np.arange(len(pairs)), pairs[:, 1]] = -1.0
+    is_second = graph.add("Where", graph.add("Less", values, 0.0), 1.0, 0.0)
+    n_first: Floats = np.maximum(of_class, 0.0).sum(axis=0)
+    votes = is_second @ (-of_class) + n_first
+    sums = values @ of_class
+    return votes + sums / (graph.add("Abs", sums) * 3.0 + 3.0)
+
+
+def _probabilities(graph: Graph, values: Value, model: SidesModel) -> Value | None:
+    """Return the probabilities of the sides that the model knows, or None."""
+    if model.output is Output.MARGIN and model.scaling is not None:
+        known = list(model.known_sides)
+        logits = values * model.scaling.slopes[known] + model.scaling.intercepts[known]
+        return graph.add("Softmax", logits, axis=1)
+    peeled = peel_scalers(model.estimator)
+    if model.output is not Output.PROBABILITY or model.scaling is not None or peeled is None:
+        return None
+    own = getattr(type(peeled[1]), "predict_proba", None)
+    if own in (LogisticRegression.predict_proba, LinearDiscriminantAnalysis.predict_proba):
+        return graph.add("Softmax", values, axis=1)
+    if isinstance(peeled[1], SGDClassifier) and peeled[1].loss == "log_loss":
+        if len(model.known_sides) == 2:
+            return graph.add("Softmax", values, axis=1)
+        return _normalised_logistic(graph, values, len(model.known_sides))
+    return None
+
+
+def _normalised_logistic(graph: Graph, values: Value, n_sides: int) -> Value:
+    """Return the logistic functions of the values, divided by their sum."""
+    chances = graph.add("Reciprocal", graph.add("Exp", values * -1.0) + 1.0)
+    totals = chances.sum(axis=1)
+    is_lost = graph.add("Equal", totals, 0.0)
+    shares = chances / graph.add("Where", is_lost, 1.0, totals)
+    return graph.add("Where", is_lost, 1.0 / n_sides, shares)
+
+
+def _describe_problem(model: SidesModel) -> str:
+    return (
+        f'the model of partition "{model.name}" is a {name_kind(model.estimator)} for '
+        f"{model.n_sides} sides, which cannot be exported. Fit with logistic regression, another "
+        f"linear classifier, SVC or NuSVC (kernel {name_kernels()}; without "
+        "probability=True), alone or after scalers; or use binary partitions, such as @one-vs-one, "
+        "in its place."
+    )
+
+
+def _dense(matrix: Any) -> Floats:
+    return np.asarray(matrix.toarray() if is_sparse(matrix) else matrix, dtype=np.float64)

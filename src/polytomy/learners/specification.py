@@ -36,6 +36,15 @@ from polytomy.learners.svm.kernels import KERNELS
 _KERNELS = (*sorted(KERNELS, key=lambda name: KERNELS[name].libsvm_number), "precomputed")
 _MACHINES = ("C-SVC", "nu-SVC", "one-class SVM", "epsilon-SVR", "nu-SVR")
 _OPTIONS = "-s -t -d -g -r -c -n -m -e -h -b -w1 -w-1 -q"
+# The parameters that are numbers, and those of only one machine.
+_NUMBERS: dict[str, tuple[str, Any]] = {
+    "-d": ("degree", int),
+    "-g": ("gamma", float),
+    "-r": ("coef0", float),
+    "-m": ("cache_size", float),
+    "-e": ("tol", float),
+}
+_NUMBERS_OF_ONE = {"-c": (0, "C"), "-n": (1, "nu")}
 # The labels of the two sides of a binary.
 _SIDES = (-1, 1)
 
@@ -62,43 +71,35 @@ def classifier_from_options(options: Sequence[str]) -> Any:
     parameters: dict[str, Any] = {"gamma": "auto", "cache_size": 100.0}
     only_for = {0: {"C": 1.0}, 1: {"nu": 0.5}}
     for option, text in _split_options(options):
-        match option:
-            case "-s":
-                machine = _read_choice(option, text, _MACHINES)
-            case "-t":
-                parameters["kernel"] = _KERNELS[_read_choice(option, text, _KERNELS)]
-            case "-d":
-                parameters["degree"] = _read_number(option, text, int)
-            case "-g":
-                # Zero means the default, as in LIBSVM.
-                parameters["gamma"] = _read_number(option, text, float) or "auto"
-            case "-r":
-                parameters["coef0"] = _read_number(option, text, float)
-            case "-c":
-                only_for[0]["C"] = _read_number(option, text, float)
-            case "-n":
-                only_for[1]["nu"] = _read_number(option, text, float)
-            case "-m":
-                parameters["cache_size"] = _read_number(option, text, float)
-            case "-e":
-                parameters["tol"] = _read_number(option, text, float)
-            case "-h":
-                parameters["shrinking"] = _read_switch(option, text)
-            case "-b":
-                _read_switch(option, text)
-            case "-p" | "-v":
-                purpose = "regression" if option == "-p" else "cross-validation"
-                raise ArgumentError(f"option {option} is for {purpose} only. Remove it.")
-            case _ if option.startswith("-w"):
-                weights = parameters.setdefault("class_weight", {})
-                weights[_read_side(option)] = _read_number(option, text, float)
-            case _:
-                raise ArgumentError(f"{option} is not a LIBSVM option. Use {_OPTIONS}.")
+        if option in _NUMBERS:
+            name, kind = _NUMBERS[option]
+            parameters[name] = _read_number(option, text, kind)
+        elif option in _NUMBERS_OF_ONE:
+            of_machine, name = _NUMBERS_OF_ONE[option]
+            only_for[of_machine][name] = _read_number(option, text, float)
+        elif option == "-s":
+            machine = _read_choice(option, text, _MACHINES)
+        elif option == "-t":
+            parameters["kernel"] = _KERNELS[_read_choice(option, text, _KERNELS)]
+        elif option == "-h":
+            parameters["shrinking"] = _read_switch(option, text)
+        elif option == "-b":
+            _read_switch(option, text)
+        elif option.startswith("-w"):
+            weights = parameters.setdefault("class_weight", {})
+            weights[_read_side(option)] = _read_number(option, text, float)
+        else:
+            purpose = {"-p": "for regression only", "-v": "for cross-validation only"}.get(option)
+            if purpose is not None:
+                raise ArgumentError(f"option {option} is {purpose}. Remove it.")
+            raise ArgumentError(f"{option} is not a LIBSVM option. Use {_OPTIONS}.")
     if machine not in only_for:
         raise ArgumentError(
             f"-s {machine} is {_MACHINES[machine]}, which is not a classifier. "
             "Use -s 0 (C-SVC) or -s 1 (nu-SVC)."
         )
+    # Zero means the default, as in LIBSVM.
+    parameters["gamma"] = parameters["gamma"] or "auto"
     classifier = NuSVC if machine else SVC
     return classifier(**parameters, **only_for[machine])
 

@@ -6,7 +6,7 @@ belong to the two sides.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
@@ -97,33 +97,38 @@ class TrainedBinary:
 
     def scores(self, X: Any) -> NDArray[np.float64]:
         """Return the input of the calibrator for each row of X, or r if there is no calibrator."""
-        X = check_sparse(X)
+        if self.is_side:
+            return 2.0 * self.side_chances(X)[:, self.positive_index] - 1.0
         if self.output is Output.CONSTANT:
             return np.full(count_rows(X), self.constant)
-        if self.columns is not None:
-            X = take_columns(X, self.columns)
-        try:
-            return self._raw_scores(X)
-        except Exception as error:
-            error.add_note(f'while predicting with the binary of partition "{self.name}"')
-            raise
+        return self._ask(self._raw_scores, X, f'binary of partition "{self.name}"')
 
     def side_chances(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of all sides of the model, for Output.SIDE."""
+        model = self.estimator
+        return self._ask(model.predict_proba, X, f'model of partition "{model.name}"')
+
+    def _ask(
+        self, method: Callable[[Any], NDArray[np.float64]], X: Any, place: str
+    ) -> NDArray[np.float64]:
         X = check_sparse(X)
         if self.columns is not None:
             X = take_columns(X, self.columns)
         try:
-            chances: NDArray[np.float64] = self.estimator.predict_proba(X)
+            return method(X)
         except Exception as error:
-            error.add_note(f'while predicting with the model of partition "{self.estimator.name}"')
+            error.add_note(f"while predicting with the {place}")
             raise
-        return chances
+
+    @property
+    def is_side(self) -> bool:
+        """Whether it is one side of a model with several."""
+        return self.output is Output.SIDE
 
     @property
     def fitted_estimator(self) -> Any:
         """The user's estimator, fitted; None if the answer is constant."""
-        return self.estimator.estimator if self.output is Output.SIDE else self.estimator
+        return self.estimator.estimator if self.is_side else self.estimator
 
     def state(self) -> dict[str, Any]:
         """Return the fields that are not at their defaults, and the output as text."""
@@ -159,9 +164,6 @@ class TrainedBinary:
         return cls(**given)
 
     def _raw_scores(self, X: Any) -> NDArray[np.float64]:
-        if self.output is Output.SIDE:
-            chances: NDArray[np.float64] = self.estimator.predict_proba(X)
-            return 2.0 * chances[:, self.positive_index] - 1.0
         if self.output is Output.MARGIN:
             return self._margins(X)
         if self.output is Output.LABEL:
@@ -247,11 +249,7 @@ def decisions_from_scores(
     array of shape (n_samples, n_partitions), in [−1, 1]
     """
     decisions = np.array(scores, dtype=np.float64)
-    calibrators = {
-        column: binary.calibrator
-        for column, binary in enumerate(binaries)
-        if binary.calibrator is not None
-    }
+    calibrators = _find_calibrators(binaries)
     if calibrators:
         columns = list(calibrators)
         probabilities = calibrate(list(calibrators.values()), decisions[:, columns])
@@ -261,11 +259,7 @@ def decisions_from_scores(
 
 def export_decisions(graph: Graph, scores: Value, binaries: Sequence[TrainedBinary]) -> Value:
     """Return `decisions_from_scores` as a graph."""
-    calibrators = {
-        column: binary.calibrator
-        for column, binary in enumerate(binaries)
-        if binary.calibrator is not None
-    }
+    calibrators = _find_calibrators(binaries)
     others = [column for column in range(len(binaries)) if column not in calibrators]
     columns, answers = [*calibrators, *others], []
     if calibrators:
@@ -275,6 +269,12 @@ def export_decisions(graph: Graph, scores: Value, binaries: Sequence[TrainedBina
     if others:
         answers.append(graph.pick(scores, np.array(others), len(binaries)))
     return graph.pick(graph.join(answers), np.argsort(columns), len(binaries))
+
+
+def _find_calibrators(binaries: Sequence[TrainedBinary]) -> dict[int, Calibrator]:
+    """Return the calibrators of binaries that have one, by the columns of the binaries."""
+    found = {column: binary.calibrator for column, binary in enumerate(binaries)}
+    return {column: each for column, each in found.items() if each is not None}
 
 
 def is_fitted(model: Any) -> bool:

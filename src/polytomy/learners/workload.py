@@ -16,8 +16,8 @@ from polytomy.inputs.rows import take_values
 from polytomy.learners.problems import (
     BinaryProblem,
     Dichotomy,
+    Problem,
     ProblemList,
-    SidesProblem,
     balance_sides,
 )
 from polytomy.learners.trained import Output, TrainedBinary
@@ -258,7 +258,7 @@ class Workload:
         return [
             k
             for k, each in enumerate(self.dichotomies)
-            if each.whole is None and self.options.arguments_for(each.model) is arguments
+            if each.is_binary and self.options.arguments_for(each.model) is arguments
         ]
 
     def note_trained_alone(self, reasons: Mapping[str, int]) -> None:
@@ -268,10 +268,6 @@ class Workload:
             if count > 1:
                 how = f"{count} binaries are trained one by one"
             self.listener.note(f"{how}: {reason}.")
-
-    def constant(self, problem: BinaryProblem) -> Trained:
-        """Return the binary of a problem with an empty side, and its scores."""
-        return train_constant(problem, self.folds)
 
 
 def train_constant(problem: BinaryProblem, folds: Folds | None) -> Trained:
@@ -294,7 +290,7 @@ def describe_shortcoming(binary: TrainedBinary, reason: str) -> str:
 
 
 def weights_of_problem(
-    problem: BinaryProblem | SidesProblem,
+    problem: Problem,
     options: TrainingOptions,
     n_rows: int,
     model: str | None = None,

@@ -121,12 +121,6 @@ def find_columns(
     """
     if classes is not None:
         names = check_labels(classes, "classes")
-        if len(names) != n_columns:
-            raise ArgumentError(
-                f"{name} has {n_columns} columns, but ",
-                Argument("classes"),
-                f" has {len(names)} labels. Pass one label for each column.",
-            )
     else:
         try:
             names = sorted(set(labels))  # type: ignore[type-var]
@@ -136,13 +130,14 @@ def find_columns(
                 Argument("classes"),
                 ".",
             ) from None
-        if len(names) != n_columns:
-            raise ArgumentError(
-                f"{name} has {n_columns} columns, but y has {len(names)} different labels. "
-                "Pass the label of each column as ",
-                Argument("classes"),
-                ".",
-            )
+    if len(names) != n_columns:
+        source = "y has" if classes is None else "classes has"
+        raise ArgumentError(
+            f"{name} has {n_columns} columns, but {source} {len(names)} different labels. Pass the "
+            "label of each column as ",
+            Argument("classes"),
+            ".",
+        )
     columns = {label: column for column, label in enumerate(names)}
     if len(columns) != len(names):
         twice = next(label for column, label in enumerate(names) if columns[label] != column)

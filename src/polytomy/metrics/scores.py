@@ -552,11 +552,6 @@ def _rank_errors(judged: JudgedSamples) -> Floats:
     return np.asarray(np.abs(ranks[judged.truth] - ranks[judged.predicted]), dtype=np.float64)
 
 
-def _joint_surprises(judged: JudgedSamples) -> Floats:
-    """Return the uncertainty about the class given the probabilities plus that given the winner."""
-    return _surprises(judged) + _surprises_at_prediction(judged)
-
-
 for _metric in (
     Metric("accuracy", mean_over_samples(_hits), larger_is_better=True, losses=_errors),
     Metric(
@@ -587,14 +582,6 @@ for _metric in (
         range=(0.0, math.inf),
         title="log-loss",
         losses=_surprises,
-    ),
-    Metric(
-        "joint_log_loss",
-        lambda judged: float(np.average(_joint_surprises(judged), weights=judged.weight)),
-        needs=("probabilities",),
-        range=(0.0, math.inf),
-        is_reported=False,
-        losses=_joint_surprises,
     ),
     Metric(
         "calibration_error",

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from polytomy.errors import Argument, ArgumentError, PythonOnly
-from polytomy.inputs.arguments import available_unless
-from polytomy.inputs.numbers import check_weights
+from polytomy.inputs.arguments import Parameter, available_unless
+from polytomy.inputs.numbers import check_confidence_levels, check_weights
 from polytomy.inputs.training_data import check_features
 from polytomy.learners.trained import TrainedBinary
 from polytomy.model.arrangement import Solver, bind_classes, gives_probabilities
@@ -33,7 +33,7 @@ from polytomy.model.decisions import (
 from polytomy.model.explanations import Explanations, explain_samples
 from polytomy.model.out_of_fold import FinalCalibration
 from polytomy.model.scheme_argument import SchemeArgument, members_of, scheme_from
-from polytomy.model.sets import check_levels, check_score, choose_sets
+from polytomy.model.sets import SCORES, choose_sets
 from polytomy.scheme import Scheme, SchemeEnsemble
 
 Floats = NDArray[np.float64]
@@ -269,8 +269,9 @@ class AnsweringMixin:
                [0, 1, 1],
                [0, 0, 1]])
         """
-        levels, is_single = check_levels(confidence_level)
-        score = check_score(score)
+        levels = check_confidence_levels("confidence_level", confidence_level)
+        is_single, levels = levels.ndim == 0, np.atleast_1d(levels)
+        Parameter("score", choices=tuple(SCORES)).check(score)
         # Kept, because the out-of-fold probabilities may have been computed only now.
         composition = self.composition_ = self._fitted().with_conformity()
         samples = check_features(self, X)

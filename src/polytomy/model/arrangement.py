@@ -3,7 +3,7 @@
 Before training, `bind_classes` matches the labels of a scheme with the classes of the data, and
 `make_dichotomies` finds the estimator or trained model of each partition. After training, an
 `Arrangement` knows which binaries answer for the partitions, and computes the scores of the classes
-from their answers: by a solver, or by walking down a tree.
+from their answers.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError, ControlWarning, SchemeError, warn_caller
 from polytomy.inputs.arguments import did_you_mean
-from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.learners.bank import Bank
-from polytomy.learners.problems import Dichotomy, WholePartition
-from polytomy.learners.sides import adopt_sides
+from polytomy.learners.problems import Dichotomy, divide_partition
+from polytomy.learners.sides import adopt_model, find_wholes
 from polytomy.learners.specification import estimator_from
-from polytomy.learners.trained import METHODS, Output, TrainedBinary, adopt_fitted, is_fitted
+from polytomy.learners.trained import METHODS, TrainedBinary, is_fitted
 from polytomy.onnx_graph import Graph, Value
-from polytomy.scheme import BinaryName, ClassRef, Label, Partition, Scheme, SchemeEnsemble
+from polytomy.scheme import BinaryName, Label, Partition, Scheme, SchemeEnsemble
 from polytomy.scheme.nodes import compact_classes, iterate_sides, normalize_labels, set_key
 from polytomy.solvers import check_applicable, decode
 from polytomy.solvers.solving import export_decoding, find_method
@@ -98,14 +97,6 @@ def _list_classes(labels: Sequence[Label]) -> str:
 # -- dichotomies: the estimator or trained model of each partition ---------------------------------
 
 
-def sides_key(dichotomy: Dichotomy) -> tuple[Hashable, Hashable]:
-    """Return what a dichotomy separates, regardless of the order of its partition's sides."""
-    positive = set_key(dichotomy.positive)
-    if dichotomy.whole is None:
-        return set_key(dichotomy.negative), positive
-    return frozenset(map(set_key, dichotomy.whole.sides)), positive
-
-
 def make_dichotomies(
     scheme: Scheme,
     default: Any,
@@ -140,8 +131,8 @@ def make_dichotomies(
                     f"{_describe_sides(earlier)} and {_describe_sides(partition)}. Give each its "
                     "own name."
                 )
-            adopted_as = _adopt(model, partition, name)
-            wanted += _of_sides(name, sides, binary, model, adopted_as, binary.text)
+            trained = adopt_model(model, partition.side_classes, name=name)
+            wanted += divide_partition(name, sides, binary, model, trained, binary.text)
             continue
         if binary not in estimators:
             if binary.is_specification:
@@ -149,54 +140,14 @@ def make_dichotomies(
             else:
                 estimators[binary] = default if model is None else model
         given = None if model is None else binary.text
-        wanted += _of_sides(name, sides, binary, estimators[binary], None, given)
+        wanted += divide_partition(name, sides, binary, estimators[binary], None, given)
     return wanted
 
 
-def _adopt(model: Any, partition: Partition, name: str) -> list[TrainedBinary]:
-    if partition.n_sides > 2:
-        return adopt_sides(model, partition.side_classes, name=name)
-    return [adopt_fitted(model, *partition.side_classes, name=name)]
-
-
-def _of_sides(
-    name: str,
-    sides: tuple[Sequence[int], ...],
-    binary: BinaryName,
-    estimator: Any,
-    trained: list[TrainedBinary] | None,
-    model: str | None,
-) -> list[Dichotomy]:
-    """Return one dichotomy for two sides, or one for each side if there are more."""
-    if len(sides) == 2:
-        own = None if trained is None else trained[0]
-        return [Dichotomy(name, sides[0], sides[1], binary, estimator, own, model)]
-    whole = WholePartition(name, sides)
-    return [
-        Dichotomy(
-            f"{name}/{number}",
-            tuple(k for other in (*sides[:number], *sides[number + 1 :]) for k in other),
-            side,
-            binary,
-            estimator,
-            None if trained is None else trained[number],
-            model,
-            whole,
-            number,
-        )
-        for number, side in enumerate(sides)
-    ]
-
-
 def check_models(schemes: Sequence[Scheme], models: Mapping[str, Any] | None) -> None:
-    """Raise an ArgumentError unless `models` is a dict of names that occur in the schemes."""
+    """Raise an ArgumentError unless all names in `models` occur in the schemes."""
     if models is None:
         return
-    if not isinstance(models, Mapping):
-        raise ArgumentError(
-            Argument("models"),
-            f" must be a dict of names and estimators; got {type(models).__name__}.",
-        )
     nothing = [name for name, model in models.items() if model is None]
     if nothing:
         raise ArgumentError(
@@ -269,7 +220,7 @@ def read_dichotomies(
     given = set(state.indices("given", n_binaries).tolist())
     estimators = state.items("estimators")
     estimator_of = state.indices("estimator_of", len(estimators), n_binaries).tolist()
-    models, wholes = state.value("models"), _find_wholes(state, binaries, sides)
+    models, wholes = state.value("models"), find_wholes(state, binaries, sides)
     if not isinstance(models, dict) or not all(isinstance(name, str) for name in models.values()):
         raise state.fault("models", "a dict of names")
     for each in estimators:
@@ -290,28 +241,6 @@ def read_dichotomies(
     ]
 
 
-def _find_wholes(
-    state: State, binaries: Sequence[TrainedBinary], sides: Sequence[Sequence[int]]
-) -> dict[int, tuple[WholePartition, int]]:
-    """Return, for the binaries that are one of several sides, their partition and their side.
-
-    The sides of a partition have a common model. Each is the +1 side of its binary.
-    """
-    groups: dict[int, dict[int, int]] = {}
-    for k, binary in enumerate(binaries):
-        if binary.output is Output.SIDE:
-            groups.setdefault(id(binary.estimator), {})[binary.positive_index] = k
-    found: dict[int, tuple[WholePartition, int]] = {}
-    for places in groups.values():
-        model = binaries[next(iter(places.values()))].estimator
-        if len(places) != model.n_sides:
-            raise state.fault("binaries", f"a binary for each of the {model.n_sides} sides")
-        own = tuple([sides[2 * places[side] + 1] for side in range(model.n_sides)])
-        whole = WholePartition(model.name, own)
-        found |= {k: (whole, side) for side, k in places.items()}
-    return found
-
-
 # -- arrangements: which trained binaries answer for the partitions --------------------------------
 
 
@@ -322,10 +251,6 @@ _SUM_TOLERANCE = 1e-6
 
 AUTO = "auto"
 """The solver that suits the scheme; see `resolve_solver`."""
-
-
-# How much slower an inner product is in a walk, which gathers rows and evaluates node by node.
-_WALK_OVERHEAD = 1.5
 
 
 class Arrangement(NamedTuple):
@@ -386,11 +311,6 @@ class Arrangement(NamedTuple):
         shares = own / graph.add("Where", is_lost, 1.0, total)
         return graph.add("Where", is_lost, 1.0 / len(self.positions), shares)
 
-    def walk(self, bank: Bank, X: Any) -> NDArray[np.float64]:
-        """Return the scores of ``solver="greedy"``, using only the binaries on a sample's path."""
-        scores = walk_down_tree(self.scheme, bank, self.columns, self.signs, X)
-        return self._for_data(scores, "greedy")
-
     def pair_votes(self, bank: Bank, X: Any) -> NDArray[np.float64] | None:
         """Return the votes of one-vs-one, using only the signs of the binaries, or None.
 
@@ -425,7 +345,7 @@ def arrange_trained(
     """
     by_sides: dict[tuple[Hashable, Hashable], dict[BinaryName, int]] = {}
     for column, each in enumerate(trained):
-        names = by_sides.setdefault(sides_key(each), {})
+        names = by_sides.setdefault(each.sides_key, {})
         names.setdefault(each.binary, column)
     positions = bind_classes(scheme, classes)
     translate = ClassTranslation(positions, len(scheme.classes))
@@ -486,79 +406,6 @@ def first_rows(scheme: Scheme) -> NDArray[np.intp]:
     """Return the column of decisions where each partition of a scheme starts."""
     counts = np.array([partition.n_rows for partition in scheme.partitions], dtype=np.intp)
     return np.cumsum(counts) - counts
-
-
-# -- walking down a tree, evaluating only the binaries on the path of a sample ---------------------
-
-
-def is_walk_cheaper(
-    walks: Iterable[tuple[Scheme, NDArray[np.intp]]],
-    bank: Bank,
-) -> bool:
-    """Return whether evaluating the nodes on each sample's path is cheaper than evaluating all.
-
-    Binaries that share support vectors cost little more together than alone, so walking down a tree
-    can take longer than evaluating all nodes.
-
-    Parameters
-    ----------
-    walks : trees, each with the binaries that answer at its nodes
-    bank : trained binaries
-    """
-    alone = bank.efforts_alone
-    expected = 0.0
-    for scheme, columns in walks:
-        # Assumes that all classes are equally frequent.
-        reach = [sum(map(len, each.side_arrays)) for each in scheme.partitions]
-        expected += float(np.array(reach) @ alone[columns]) / len(scheme.classes)
-    return _WALK_OVERHEAD * expected < bank.effort
-
-
-def walk_down_tree(
-    scheme: Scheme,
-    bank: Bank,
-    columns: NDArray[np.intp],
-    signs: NDArray[np.float64],
-    X: Any,
-) -> NDArray[np.float64]:
-    """Return the winner of each sample in a tree, with the probability of its path.
-
-    A node is evaluated only for the samples that reach it.
-
-    Parameters
-    ----------
-    scheme : a tree
-    bank : trained binaries
-    columns, signs : the binary that answers at each node, and −1 if its sides are swapped
-    X : samples
-
-    Returns
-    -------
-    array of shape (n_samples, n_classes), zero except for the winner
-    """
-    n_rows = count_rows(X)
-    probabilities = np.zeros((n_rows, len(scheme.classes)))
-    # In preorder a parent comes before its children, so it is known which samples reach a node.
-    reached: dict[int, tuple[NDArray[np.intp], NDArray[np.float64]]] = {
-        0: (np.arange(n_rows), np.ones(n_rows))
-    }
-    for position, node in enumerate(scheme.nodes):
-        rows, path = reached.pop(position)
-        if len(rows):
-            here = bank.alone(int(columns[position])).decisions(take_rows(X, rows))
-            answers = np.nan_to_num(signs[position] * here[:, 0])
-        else:
-            answers = np.empty(0)
-        # Ties go to the first branch, as in `polytomy.solvers.decoding`.
-        goes_right = answers > 0
-        for branch, mask in zip(node.branches, (~goes_right, goes_right), strict=True):
-            below, mass = rows[mask], path[mask] * (1 + np.abs(answers[mask])) / 2
-            if isinstance(branch, ClassRef):
-                # A product of many factors may underflow; the class still wins.
-                probabilities[below, branch.index] = np.maximum(mass, np.finfo(np.float64).tiny)
-            else:
-                reached[branch.index] = (below, mass)
-    return probabilities
 
 
 # -- the argument solver ---------------------------------------------------------------------------

@@ -32,7 +32,6 @@ from polytomy.model.arrangement import (
     check_solver,
     first_rows,
     gives_probabilities,
-    is_walk_cheaper,
     resolve_solver,
 )
 from polytomy.model.decisions import (
@@ -48,11 +47,10 @@ from polytomy.model.out_of_fold import (
     cross_decisions,
     learn_conformity,
     learn_final_calibration,
-    remember_samples,
 )
 from polytomy.model.scheme_argument import members_of
 from polytomy.scheme import Scheme, SchemeEnsemble
-from polytomy.solvers.solving import find_method
+from polytomy.solvers.solving import METHODS, find_method
 
 Floats = NDArray[np.float64]
 
@@ -120,24 +118,7 @@ class Composition:
         classes = np.asarray(self.classes).view()
         classes.flags.writeable = False
         object.__setattr__(self, "classes", classes)
-        members = members_of(self.scheme)
-        n_binaries = len(self.bank.binaries)
-        if len(self.dichotomies) != n_binaries:
-            raise SchemeError(
-                f"each dichotomy needs one binary; got {n_binaries} binaries for "
-                f"{len(self.dichotomies)} dichotomies."
-            )
-        if len(self.arrangements) != len(members):
-            raise SchemeError(
-                f"each scheme needs one arrangement; got {len(self.arrangements)} for "
-                f"{len(members)}."
-            )
-        for member, arrangement in zip(members, self.arrangements, strict=True):
-            n_columns = len(arrangement.columns)
-            if not n_columns == len(arrangement.signs) == member.n_rows:
-                raise SchemeError(
-                    f"each partition needs one binary; got {n_columns} for {member.n_rows}."
-                )
+        for member in members_of(self.scheme):
             check_solver(member, self.solver)
         if not callable(self.solver):
             find_method(self.solver, "solver")  # "auto" must have been resolved before
@@ -312,12 +293,8 @@ class Composition:
     def _score_block(self, X: Any, n_jobs: int | None) -> Floats:
         if not self.binaries:
             return np.ones((count_rows(X), len(self.classes)))
-        is_binary = all(each.scheme.is_binary for each in self.arrangements)
-        if (self.solver == "greedy" and is_binary) and is_walk_cheaper(
-            [(each.scheme, each.columns) for each in self.arrangements], self.bank
-        ):
-            return _mean(each.walk(self.bank, X) for each in self.arrangements)
-        if self.solver == "hamming" and len(self.arrangements) == 1:
+        is_named = isinstance(self.solver, str) and len(self.arrangements) == 1
+        if is_named and METHODS[str(self.solver)].counts_votes:
             votes = self.arrangements[0].pair_votes(self.bank, X)
             if votes is not None:
                 return votes
@@ -380,12 +357,7 @@ class Composition:
         if out_of_fold is None or not self.gives_probabilities:
             return plain
         decisions = cross_decisions(out_of_fold, self.binaries, self.dichotomies)
-        final = learn_final_calibration(
-            out_of_fold,
-            plain.couple(decisions),
-            decisions,
-            keeps_conformity=not remember_samples(out_of_fold, self.binaries, self.dichotomies),
-        )
+        final = learn_final_calibration(out_of_fold, plain.couple(decisions), decisions)
         return replace(plain, final=final)
 
     def with_conformity(self) -> Composition:

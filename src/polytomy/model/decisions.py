@@ -205,7 +205,7 @@ def check_prior(prior: Any, classes: NDArray[Any], name: str) -> Floats:
     if hasattr(index, "tolist") and type(index).__name__ != "RangeIndex":  # a pandas series
         prior = dict(zip(index.tolist(), np.asarray(prior).tolist(), strict=True))
     if isinstance(prior, Mapping):
-        values: Any = _match_classes(prior, classes.tolist(), name)
+        values: Any = _match_classes(prior, classes.tolist(), name, "a probability; it may be zero")
     else:
         values = prior
     try:
@@ -236,17 +236,20 @@ def check_prior(prior: Any, classes: NDArray[Any], name: str) -> Floats:
     return np.asarray(array / array.sum())
 
 
-def _match_classes(prior: Mapping[Any, Any], labels: list[Any], name: str) -> list[Any]:
-    given = {_plain(key): value for key, value in prior.items()}
+def _match_classes(
+    values: Mapping[Any, Any], labels: list[Any], name: str, thing: str, place: str = ""
+) -> list[Any]:
+    """Return the values in the order of the labels; ArgumentError unless each label has one."""
+    given = {_plain(key): value for key, value in values.items()}
     known = set(labels)
     unknown = [repr(key) for key in given if key not in known]
     missing = [repr(label) for label in labels if label not in given]
     for names, problem, cure in (
         (unknown, "has unknown labels:", f"The classes are {list_names(map(repr, labels))}."),
-        (missing, "is missing", "Give every class a probability; it may be zero."),
+        (missing, "is missing", f"Give every class {thing}."),
     ):
         if names:
-            raise ArgumentError(Argument(name), f" {problem} {list_names(names)}. {cure}")
+            raise ArgumentError(Argument(name), f"{place} {problem} {list_names(names)}. {cure}")
     return [given[label] for label in labels]
 
 
@@ -447,16 +450,15 @@ def check_costs(
                 ". Set both.",
             )
         return Costs(values)
-    return Costs(values, _check_reject_cost(reject_cost), _check_reject_label(reject_label, labels))
+    _REJECT_COST.check(reject_cost)
+    return Costs(values, float(reject_cost), _check_reject_label(reject_label, labels))
 
 
-def _check_reject_cost(reject_cost: Any) -> float:
-    is_number = isinstance(reject_cost, int | float | np.number) and not isinstance(
-        reject_cost, bool
-    )
-    if not is_number or not np.isfinite(reject_cost):
-        raise ArgumentError(Argument("reject_cost", reject_cost), " must be a finite number.")
-    return float(reject_cost)
+_REJECT_COST = Parameter(
+    "reject_cost",
+    "a finite number",
+    lambda value: isinstance(value, int | float | np.number) and np.isfinite(value),
+)
 
 
 def _check_reject_label(reject_label: Any, labels: list[Any]) -> Any:
@@ -496,27 +498,15 @@ def _read_matrix(matrix: Any, labels: list[Any]) -> Floats:
 
 def _from_mapping(matrix: Mapping[Any, Any], labels: list[Any]) -> list[list[Any]]:
     """Return the rows of a dict of dicts; correct predictions cost nothing unless given."""
-    rows = {_plain(true): row for true, row in matrix.items()}
-    known = set(labels)
     found = []
-    for row in rows.values():
+    rows = _match_classes(matrix, labels, "matrix", "a dict of costs")
+    for true, row in zip(labels, rows, strict=True):
         if not isinstance(row, Mapping):
             raise ArgumentError(
                 Argument("matrix"), " must be {true: {predicted: cost}} if it is a dict."
             )
-    used = [*rows, *(_plain(each) for row in rows.values() for each in row)]
-    unknown = [each for each in used if each not in known]
-    if unknown:
-        raise ArgumentError(Argument("matrix"), f" has {unknown[0]!r}, which is not a class.")
-    for true in labels:
-        row = {_plain(each): cost for each, cost in rows.get(true, {}).items()}
-        missing = [each for each in labels if each not in row and each != true]
-        if missing:
-            raise ArgumentError(
-                Argument("matrix"),
-                f" has no cost for predicting {missing[0]!r} when {true!r} is true.",
-            )
-        found.append([row.get(each, 0.0) for each in labels])
+        costs = {true: 0.0, **row}
+        found.append(_match_classes(costs, labels, "matrix", "a cost", f" for {true!r}"))
     return found
 
 

@@ -25,6 +25,7 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import (
     PRECISIONS,
     Parameter,
+    is_boolean,
     is_count,
     is_job_count,
     is_random_state,
@@ -42,14 +43,6 @@ from polytomy.solvers.solving import METHODS
 def _is_precision(value: Any) -> bool:
     is_type = isinstance(value, type | np.dtype)
     return is_type and any(value in (np.dtype(name), np.dtype(name).type) for name in PRECISIONS)
-
-
-def _is_bool(value: Any) -> bool:
-    return isinstance(value, bool | np.bool_)
-
-
-def _is_mapping(value: Any) -> bool:
-    return isinstance(value, Mapping)
 
 
 def _declare(*parameters: Parameter) -> dict[str, Callable[[Any], object]]:
@@ -88,11 +81,16 @@ def _check_solver(value: Any) -> None:
 CLASSIFIER_CHECKS: dict[str, Callable[[Any], object]] = {
     "solver": _check_solver,
     **_declare(
-        Parameter("models", "a dict of names and estimators", _is_mapping, allows_none=True),
+        Parameter(
+            "models",
+            "a dict of names and estimators",
+            lambda value: isinstance(value, Mapping),
+            allows_none=True,
+        ),
         CLASS_WEIGHT,
         MEMORY_BUDGET,
-        Parameter("keep_out_of_fold", "True or False", _is_bool),
-        Parameter("shared_preprocessing", "True or False", _is_bool),
+        Parameter("keep_out_of_fold", "True or False", is_boolean),
+        Parameter("shared_preprocessing", "True or False", is_boolean),
         Parameter("reservoir_size", "a number of rows, 0 or more", is_count),
         Parameter("prediction_dtype", "", _is_precision, PRECISIONS),
         CLASS_ORDER,

@@ -19,9 +19,10 @@ answers z·W, if it has any, are added to their partitions.
 
 from __future__ import annotations
 
+from collections import UserList
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,7 @@ from polytomy.errors import ArgumentError
 from polytomy.inputs.rows import count_rows, take_block
 from polytomy.inputs.sparse import check_sparse
 from polytomy.inputs.training_data import blocks_of_rows
+from polytomy.learners.problems import group_sides
 from polytomy.model.arrangement import Arrangement, ClassTranslation, first_rows, solve_by
 from polytomy.model.composition import Composition
 from polytomy.scheme import CodingMatrix, Scheme
@@ -145,30 +147,17 @@ class Explanation:
 
     def records(self) -> list[dict[str, Any]]:
         """Return a dict for each contribution to the winner's lead, partitions first."""
-        same = {
-            "sample": self.sample,
-            "winner": self.winner,
-            "runner_up": self.runner_up,
-            "difference": self.difference,
-            "scale": self.scale,
-            "method": self.method,
-        }
+        names = ("sample", "winner", "runner_up", "difference", "scale", "method")
+        same = {name: getattr(self, name) for name in names}
         rest = [Term(name, (), (), adds) for name, adds in self.rest.items()]
         kinds = ["partition"] * len(self.terms) + ["rest"] * len(rest)
         return [
-            {
-                **same,
-                "kind": kind,
-                "name": each.name,
-                "adds": each.adds,
-                "sides": each.sides,
-                "answers": each.answers,
-            }
+            {**same, "kind": kind, **each._asdict()}
             for kind, each in zip(kinds, [*self.terms, *rest], strict=True)
         ]
 
 
-class Explanations(Sequence[Explanation]):
+class Explanations(UserList[Explanation]):
     """The explanations of several samples.
 
     Examples
@@ -183,31 +172,15 @@ class Explanations(Sequence[Explanation]):
        -0.100  final calibration
     """
 
-    def __init__(self, explanations: Sequence[Explanation]) -> None:
-        self._explanations = tuple(explanations)
-
-    @overload
-    def __getitem__(self, index: int) -> Explanation: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Explanations: ...
-
-    def __getitem__(self, index: int | slice) -> Explanation | Explanations:
-        found = self._explanations[index]
-        return Explanations(found) if isinstance(found, tuple) else found
-
-    def __len__(self) -> int:
-        return len(self._explanations)
-
     def __str__(self) -> str:
-        return "\n\n".join(map(str, self._explanations))
+        return "\n\n".join(map(str, self))
 
     def __repr__(self) -> str:
         return f"<Explanations of {len(self)} samples; print them to read them>"
 
     def records(self) -> list[dict[str, Any]]:
         """Return the records of all samples."""
-        return [record for each in self._explanations for record in each.records()]
+        return [record for each in self for record in each.records()]
 
     def to_frame(self) -> Any:
         """Return the records as a pandas frame."""
@@ -312,13 +285,10 @@ def _group_columns(composition: Composition) -> Iterator[_Group]:
             columns = arrangement.columns[rows].tolist()
             yield _Group(str(partition.binary), columns, arrangement.signs[rows].tolist(), sides)
         return
-    wholes: dict[Any, list[int]] = {}
-    for column, each in enumerate(composition.dichotomies):
-        wholes.setdefault(column if each.whole is None else each.whole, []).append(column)
-    for columns in wholes.values():
-        first = composition.dichotomies[columns[0]]
-        indices = (first.negative, first.positive) if first.whole is None else first.whole.sides
-        sides = tuple(tuple(labels[k] for k in side) for side in indices)
+    dichotomies = composition.dichotomies
+    for columns in group_sides(dichotomies, range(len(dichotomies))):
+        first = dichotomies[columns[0]]
+        sides = tuple(tuple(labels[k] for k in side) for side in first.partition.sides)
         yield _Group(first.name, columns, [1.0] * len(columns), sides)
 
 

@@ -13,17 +13,16 @@ from polytomy.calibration.folds import Folds
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
 from polytomy.inputs.rows import group_rows
 from polytomy.inputs.seeds import partition_seeds
-from polytomy.learners.any_estimator import train_estimators
+from polytomy.learners.any_estimator import train_estimators, update_binary
 from polytomy.learners.bank import Bank
 from polytomy.learners.linear.training import train_linear_models
-from polytomy.learners.problems import Dichotomy, WholePartition, binary_problem, sides_problem
-from polytomy.learners.sides import side_binaries, train_sided_models
+from polytomy.learners.problems import Dichotomy, binary_problem, group_sides, sides_problem
+from polytomy.learners.sides import train_sided_models, update_sides
 from polytomy.learners.svm.suitability import (
     fix_gamma,
 )
 from polytomy.learners.svm.training import train_svms
 from polytomy.learners.trained import TrainedBinary
-from polytomy.learners.updating import update_binary, update_sides
 from polytomy.learners.workload import Trained, TrainingListener, TrainingOptions, Workload
 from polytomy.model.arrangement import (
     Arrangement,
@@ -33,7 +32,6 @@ from polytomy.model.arrangement import (
     check_models,
     make_dichotomies,
     resolve_solver,
-    sides_key,
 )
 from polytomy.model.composition import Composition
 from polytomy.model.decisions import ClassFrequencies
@@ -129,10 +127,10 @@ def fit_binaries(
         seeds = partition_seeds(options.random_state, len(dichotomies))
     rule = find_fold_rule(dichotomies, len(options.classes), options)
     folds = None if rule is None else plan_folds(rule, X, len(dichotomies), options)
-    shared = SharedPreprocessing(dichotomies, X, options)
+    shared = SharedPreprocessing(dichotomies, X)
     if options.shares_preprocessing:
         shared = share_preprocessing(dichotomies, X, options)
-    X, options = shared.X, shared.options
+    X = shared.X
     estimators = fix_gamma([each.estimator for each in shared.dichotomies], X)
     dichotomies = [
         each._replace(estimator=estimator)
@@ -196,20 +194,6 @@ def train_dichotomies(
     return [found[k] for k in range(len(dichotomies))]
 
 
-def group_sides(dichotomies: Sequence[Dichotomy], positions: Sequence[int]) -> list[list[int]]:
-    """Return groups of positions; sides of the same partition, which share a model, are together.
-
-    Parameters
-    ----------
-    dichotomies : all dichotomies
-    positions : which of them to group
-    """
-    groups: dict[Any, list[int]] = {}
-    for i in positions:
-        groups.setdefault(i if dichotomies[i].whole is None else dichotomies[i].whole, []).append(i)
-    return list(groups.values())
-
-
 def warn_of_shortcomings(binaries: Sequence[TrainedBinary]) -> None:
     """Warn about binaries that could not be calibrated, naming the first few."""
     shortcomings = [binary.shortcoming for binary in binaries if binary.shortcoming]
@@ -239,15 +223,15 @@ def update_binaries(
         each, earlier = dichotomies[group[0]], None if binaries is None else binaries[group[0]]
         weight = options.arguments_for(each.model).sample_weight
         given: dict[str, Any] = {"random_state": seeds[group[0]], "sample_weight": weight}
-        if each.whole is not None:
-            sides = sides_problem(rows_of_class, each.whole.sides, name=each.whole.name)
-            model = None if earlier is None else earlier.estimator
-            sided = side_binaries(update_sides(model, each.estimator, X, sides, **given))
-            for i in group:
-                updated[i] = sided[dichotomies[i].side]
+        name, sides = each.partition.name, each.partition.sides
+        if each.is_binary:
+            problem = binary_problem(rows_of_class, *sides, name=name)
+            updated[group[0]] = update_binary(earlier, each.estimator, X, problem, **given)
             continue
-        problem = binary_problem(rows_of_class, each.negative, each.positive, name=each.name)
-        updated[group[0]] = update_binary(earlier, each.estimator, X, problem, **given)
+        whole = sides_problem(rows_of_class, sides, name=name)
+        found = update_sides(earlier, each.estimator, X, whole, **given)
+        for i in group:
+            updated[i] = found[dichotomies[i].side]
     return [binary for binary in updated if binary is not None]
 
 
@@ -358,18 +342,18 @@ class _Collector:
         positions = bind_classes(scheme, self._classes)
         translate = ClassTranslation(positions, len(scheme.classes))
         occurrences: dict[tuple[frozenset[Hashable], int], int] = {}
-        wholes: dict[WholePartition, WholePartition] = {}
+        wholes: dict[Any, Any] = {}
         columns, signs = [], []
         for each in make_dichotomies(scheme, self._estimator, self._models, self._specified):
-            dichotomy = _translated(each, translate, wholes)
-            sides = sides_key(dichotomy)
+            dichotomy = each if translate.is_identity else each.translated(translate, wholes)
+            sides = dichotomy.sides_key
             source = id(dichotomy.estimator)
             either_order = frozenset(sides), source
             occurrence = occurrences.get(either_order, 0)
             occurrences[either_order] = occurrence + 1
             column = self._known.get((*sides, source, occurrence))
             sign = 1.0
-            if column is None and dichotomy.trained is None and dichotomy.whole is None:
+            if column is None and dichotomy.trained is None and dichotomy.is_binary:
                 column = self._known.get((*sides[::-1], source, occurrence))
                 sign = 1.0 if column is None else -1.0
             if column is None:
@@ -378,20 +362,3 @@ class _Collector:
             columns.append(column)
             signs.append(sign)
         return Arrangement(scheme, positions, np.array(columns, dtype=np.intp), np.array(signs))
-
-
-def _translated(
-    dichotomy: Dichotomy,
-    translate: ClassTranslation,
-    wholes: dict[WholePartition, WholePartition],
-) -> Dichotomy:
-    """Return a dichotomy with sides as class indices; `wholes` are the partitions seen so far."""
-    if translate.is_identity:
-        return dichotomy
-    whole = dichotomy.whole
-    if whole is not None:
-        if whole not in wholes:
-            wholes[whole] = replace(whole, sides=tuple(map(translate, whole.sides)))
-        whole = wholes[whole]
-    negative, positive = translate(dichotomy.negative), translate(dichotomy.positive)
-    return dichotomy._replace(negative=negative, positive=positive, whole=whole)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from time import perf_counter
 from typing import Any
@@ -12,23 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
-from sklearn.compose import ColumnTransformer
 from sklearn.kernel_approximation import Nystroem, RBFSampler
-from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
-from sklearn.utils.metadata_routing import process_routing
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.files import write_temporary_rows
+from polytomy.inputs.arguments import list_names
 from polytomy.inputs.numbers import check_weights
-from polytomy.inputs.rows import count_rows, take_rows, take_values, unchangeable
+from polytomy.inputs.rows import count_rows, take_rows, unchangeable
 from polytomy.inputs.seeds import partition_seeds, seed_all
 from polytomy.inputs.sparse import check_sparse
 from polytomy.inputs.training_data import blocks_of
-from polytomy.learners.preparation import request_weights, tags_of
 from polytomy.learners.problems import Dichotomy
 from polytomy.learners.svm.matrix import check_budget
-from polytomy.learners.workload import FitArguments, TrainingOptions
+from polytomy.learners.workload import TrainingOptions
 
 # Transformers that can process rows in blocks, and those that can also learn in blocks; the number
 # of values from which they do; and the bytes of a block.
@@ -47,15 +45,12 @@ class SharedPreprocessing:
     dichotomies : list of Dichotomy
         The estimators are the last steps of the pipelines.
     X : the output of the transformers for all training rows
-    options : TrainingOptions
-        Without the arguments of `fit` that go to the transformers.
     pipeline : fitted Pipeline of transformers, or None if nothing is shared
     seconds : float, the time that the transformers took
     """
 
     dichotomies: Sequence[Dichotomy]
     X: Any
-    options: TrainingOptions
     pipeline: Pipeline | None = None
     seconds: float = 0.0
 
@@ -79,7 +74,8 @@ def share_preprocessing(
     Raises
     ------
     ArgumentError
-        If the pipelines differ, a model is fitted already, or a transformer needs y.
+        If the pipelines differ, a model is fitted already, a transformer needs y, or `fit` has
+        further arguments.
 
     Examples
     --------
@@ -95,21 +91,17 @@ def share_preprocessing(
     """
     lead = find_lead(dichotomies)
     if lead is None:
-        return SharedPreprocessing(dichotomies, X, options)
+        return SharedPreprocessing(dichotomies, X)
     started = perf_counter()
     check_shareable(lead, dichotomies)
-    arguments = options.arguments_for(lead.model)
-    pipeline, given = _transformers(lead.estimator, arguments)
+    pipeline = clone(lead.estimator)[:-1]
+    _check_arguments(pipeline, options)
     (seed,) = partition_seeds(options.random_state, 1)
     seed_all(pipeline, seed)
-    budget = check_budget(options.memory_budget)
-    output = _fit_transform(pipeline, X, arguments.sample_weight, given, budget)
+    weight = options.arguments_for(lead.model).sample_weight
+    output = _fit_transform(pipeline, X, weight, check_budget(options.memory_budget))
     return SharedPreprocessing(
-        cut_pipelines(dichotomies),
-        output,
-        _cut_arguments(dichotomies, options),
-        pipeline,
-        perf_counter() - started,
+        cut_pipelines(dichotomies), output, pipeline, perf_counter() - started
     )
 
 
@@ -135,8 +127,6 @@ def _active(steps: Sequence[tuple[str, Any]]) -> list[Any]:
 def check_shareable(lead: Dichotomy, dichotomies: Sequence[Dichotomy]) -> None:
     """Raise an ArgumentError if the dichotomies cannot share the first steps of one of them."""
     steps = _steps_before(lead.estimator)
-    for step in steps:
-        _check_transformer(step)
     for each in dichotomies:
         if each.trained is not None:
             raise _refusal(
@@ -156,33 +146,6 @@ def _refusal(reason: str) -> ArgumentError:
     return ArgumentError(option, f", but {reason}. Use ", alone, ".")
 
 
-def _check_transformer(step: Any) -> None:
-    for part in _parts(step):
-        kind = type(part).__name__
-        if not hasattr(part, "transform") or hasattr(part, "fit_resample"):
-            raise _refusal(f"{kind} is not a transformer that keeps all rows")
-        tags = tags_of(part)
-        if tags is not None and tags.target_tags.required:
-            raise _refusal(f"{kind} learns from y, which differs from binary to binary")
-
-
-def _parts(step: Any) -> Iterator[Any]:
-    """Yield a transformer, or the transformers that it combines."""
-    waiting = [step]
-    while waiting:
-        part = waiting.pop()
-        if part is None or isinstance(part, str):  # "drop" and "passthrough"
-            continue
-        if isinstance(part, Pipeline):
-            waiting += [each for _, each in part.steps]
-        elif isinstance(part, FeatureUnion):
-            waiting += [each for _, each in part.transformer_list]
-        elif isinstance(part, ColumnTransformer):
-            waiting += [each for _, each, _ in part.transformers]
-        else:
-            yield part
-
-
 def _are_same(one: Any, other: Any) -> bool:
     """Return whether two values are the same; for estimators, whether their parameters are."""
     if one is other:
@@ -199,45 +162,34 @@ def _are_same(one: Any, other: Any) -> bool:
     return bool(np.all(equal)) and np.shape(one) == np.shape(other)
 
 
+def _check_arguments(transformers: Pipeline, options: TrainingOptions) -> None:
+    """Raise an ArgumentError if steps of the pipelines get arguments of their own."""
+    every = [options.arguments, *options.arguments_by_model.values()]
+    names = {name for each in every for name in each.fit_params}
+    if get_config()["enable_metadata_routing"]:
+        names |= set(transformers.get_metadata_routing().consumes("fit", ["sample_weight"]))
+    if names:
+        raise _refusal(f"a step of the pipelines gets {list_names(sorted(names))} in fit")
+
+
 # -- fitting them ------------------------------------------------------------------------------
 
 
-def _transformers(pipeline: Pipeline, arguments: FitArguments) -> tuple[Pipeline, dict[str, Any]]:
-    """Return the unfitted transformers of a pipeline, and their arguments of `fit`."""
-    pipeline = clone(pipeline)
-    if not get_config()["enable_metadata_routing"]:
-        last = f"{pipeline.steps[-1][0]}__"
-        given = {k: value for k, value in arguments.fit_params.items() if not k.startswith(last)}
-        return pipeline[:-1], given
-    given = _all_arguments(arguments)
-    request_weights(pipeline)
-    transformers = pipeline[:-1]
-    consumed = transformers.get_metadata_routing().consumes("fit", given)
-    return transformers, {name: given[name] for name in consumed}
-
-
-def _fit_transform(
-    pipeline: Pipeline, X: Any, weight: Any, given: dict[str, Any], budget: float
-) -> Any:
+def _fit_transform(pipeline: Pipeline, X: Any, weight: Any, budget: float) -> Any:
     """Fit transformers to the rows whose weight is not zero, and return the output for all rows."""
     n_rows = count_rows(X)
     rows = np.flatnonzero(check_weights(weight, n_rows) > 0)
-    given = {name: take_values(value, rows, n_rows) for name, value in given.items()}
     try:
         if len(rows) == n_rows and _works_row_by_row(pipeline, X):
-            _fit_row_by_row(pipeline, X, given)
+            _fit_row_by_row(pipeline, X)
             output = _transform_blocks(pipeline, X, budget)
         elif len(rows) == n_rows:
-            output = pipeline.fit_transform(unchangeable(X), **given)
+            output = pipeline.fit_transform(unchangeable(X))
         else:
-            output = pipeline.fit(take_rows(X, rows), **given).transform(unchangeable(X))
-    except (TypeError, ValueError) as error:
-        # An estimator inside a transformer may need y.
-        error.add_note(
-            "shared_preprocessing=True fits the steps before the last without y. If one of them "
-            "needs y, use shared_preprocessing=False."
-        )
-        raise
+            output = pipeline.fit(take_rows(X, rows)).transform(unchangeable(X))
+    except (AttributeError, TypeError, ValueError) as error:
+        reason = str(error).rstrip(".")
+        raise _refusal(f"fitting the steps before the last without y failed: {reason}") from error
     if count_rows(output) != n_rows:
         raise _refusal(f"the steps before the last return {count_rows(output)} rows for {n_rows}")
     return check_sparse(output)
@@ -249,11 +201,11 @@ def _works_row_by_row(pipeline: Pipeline, X: Any) -> bool:
     return is_large and all(type(step) in _ROW_BY_ROW for step in _active(pipeline.steps))
 
 
-def _fit_row_by_row(pipeline: Pipeline, X: NDArray[Any], given: dict[str, Any]) -> None:
+def _fit_row_by_row(pipeline: Pipeline, X: NDArray[Any]) -> None:
     """Fit transformers, avoiding a leading scaler's temporary arrays of twice the size."""
     first, *rest = _active(pipeline.steps)
-    if type(first) not in _INCREMENTAL or given:
-        pipeline.fit(unchangeable(X), **given)
+    if type(first) not in _INCREMENTAL:
+        pipeline.fit(unchangeable(X))
         return
     for block in _blocks(X):
         first.partial_fit(unchangeable(X[block]))
@@ -296,41 +248,3 @@ def cut_pipelines(dichotomies: Sequence[Dichotomy]) -> list[Dichotomy]:
         else each
         for each in dichotomies
     ]
-
-
-def _cut_arguments(dichotomies: Sequence[Dichotomy], options: TrainingOptions) -> TrainingOptions:
-    """Return the options with the arguments of `fit` that the last steps get."""
-    # Pipelines come last: a specification without steps has no name either.
-    ordered = sorted(dichotomies, key=lambda each: bool(_steps_before(each.estimator)))
-    estimators = {each.model: each.estimator for each in ordered}
-    by_model = dict(options.arguments_by_model)
-    for name, estimator in estimators.items():
-        own = options.arguments_for(name)
-        if name is not None and (own.fit_params or name in by_model):
-            by_model[name] = _last_arguments(estimator, own)
-    default = _last_arguments(estimators.get(None), options.arguments)
-    return replace(options, arguments=default, arguments_by_model=by_model)
-
-
-def _last_arguments(estimator: Any, arguments: FitArguments) -> FitArguments:
-    """Return the arguments of `fit` that the last step of a pipeline gets."""
-    if not _steps_before(estimator):
-        return arguments
-    name = estimator.steps[-1][0]
-    if not get_config()["enable_metadata_routing"]:
-        mine = {k: v for k, v in arguments.fit_params.items() if k.startswith(f"{name}__")}
-        own = {key.removeprefix(f"{name}__"): value for key, value in mine.items()}
-        return replace(arguments, fit_params=own)
-    given = _all_arguments(arguments)
-    if not given:
-        return arguments
-    pipeline = clone(estimator)
-    request_weights(pipeline)
-    own = dict(process_routing(pipeline, "fit", **given)[name].fit)
-    return FitArguments(own.pop("sample_weight", None), own)
-
-
-def _all_arguments(arguments: FitArguments) -> dict[str, Any]:
-    weight = arguments.sample_weight
-    given = dict(arguments.fit_params)
-    return given if weight is None else {"sample_weight": weight, **given}

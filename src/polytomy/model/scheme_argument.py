@@ -104,30 +104,18 @@ def scheme_from(
         return _from_text(argument, classes, X, y, random_state)
     if isinstance(argument, Mapping):
         return from_hierarchy(argument)
-    if _has_labels(argument):
+    try:
+        is_matrix = np.ndim(np.asarray(argument)) == 2
+    except ValueError:  # lists of different lengths
+        is_matrix = False
+    if not is_matrix:
         raise ArgumentError(
             Argument("scheme"),
-            f" is a list of labels, {argument!r}. Use a dict that names its groups, "
-            "or designs.from_hierarchy.",
+            " must be the name of a design, control text, a path, a Scheme, a dict that names "
+            f"groups of labels, a two-dimensional coding matrix or a callable; got {argument!r}.",
         )
     matrix: Any = argument
-    if matrix is None or np.ndim(matrix) != 2:
-        raise ArgumentError(
-            Argument("scheme"),
-            " must be the name of a design, control text, a path, a Scheme, a dict, a "
-            f"two-dimensional coding matrix or a callable; got {matrix!r}.",
-        )
     return from_matrix(matrix, classes if class_order is None else class_order)
-
-
-def _has_labels(argument: Any) -> bool:
-    """Return whether a list has labels and is not a matrix: text, or lists of different lengths."""
-    if not isinstance(argument, list | tuple):
-        return False
-    try:
-        return np.asarray(argument).dtype.kind in "USO"
-    except ValueError:  # lists of different lengths
-        return True
 
 
 def _from_text(

@@ -21,13 +21,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.arguments import did_you_mean
 from polytomy.states import LARGEST, State, stored_as
 
 Floats = NDArray[np.float64]
@@ -158,41 +155,6 @@ def choose_sets(
         is_empty = ~sets.any(axis=1)
         sets[np.arange(len(sets)), first] |= is_empty
     return np.asarray(sets)
-
-
-def check_levels(confidence_level: Any) -> tuple[Floats, bool]:
-    """Return the levels as an array, and whether there is only one; or raise an ArgumentError.
-
-    Examples
-    --------
-    >>> check_levels(0.9), check_levels([0.8, 0.95])
-    ((array([0.9]), True), (array([0.8 , 0.95]), False))
-    """
-    argument = Argument("confidence_level", confidence_level)
-    try:
-        levels = np.asarray(confidence_level, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentError(argument, " must be a number, or a list of numbers.") from None
-    if levels.ndim > 1 or not levels.size or isinstance(confidence_level, str | bool):
-        raise ArgumentError(argument, " must be a number, or a list of numbers.")
-    is_wrong = ~((levels > 0) & (levels < 1))
-    if is_wrong.any():
-        shown = "" if levels.ndim == 0 else f" has {np.ravel(levels[is_wrong])[0]:g}, which"
-        raise ArgumentError(
-            argument, f"{shown} must be above 0 and below 1, such as 0.9 for sets that are right "
-            "nine times in ten."
-        )  # fmt: skip
-    return np.atleast_1d(levels), levels.ndim == 0
-
-
-def check_score(score: Any) -> str:
-    """Return the name of a score, or raise an ArgumentError."""
-    if isinstance(score, str) and score in SCORES:
-        return score
-    names = ", ".join(f'"{name}"' for name in SCORES)
-    raise ArgumentError(
-        Argument("score", score), f" is not known. Use one of {names}.{did_you_mean(score, SCORES)}"
-    )
 
 
 # -- scores ----------------------------------------------------------------------------------------

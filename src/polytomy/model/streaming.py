@@ -15,22 +15,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from polytomy.calibration.calibrators import HeldOut, fit_calibrators, fit_sides
+from polytomy.calibration.calibrators import HeldOut, fit_calibrators
 from polytomy.calibration.final import resolve_final_calibration
 from polytomy.calibration.reservoir import Batch, Reservoir
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
 from polytomy.inputs.arguments import available_unless, check_parameters
+from polytomy.inputs.rows import group_rows
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.inputs.training_data import check_batch_labels, check_training_data
 from polytomy.learners.bank import Bank
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.learners.problems import Dichotomy
-from polytomy.learners.sides import (
-    SidesModel,
-    check_sides_calibration,
-    choose_sides_output,
-    side_binaries,
-)
+from polytomy.learners.sides import calibrate_sides, check_sides_calibration, keep_calibration
 from polytomy.learners.trained import Output, TrainedBinary, choose_output
 from polytomy.learners.workload import FitArguments, TrainingOptions
 from polytomy.model.arrangement import Solver, resolve_solver
@@ -38,7 +34,13 @@ from polytomy.model.composition import Composition
 from polytomy.model.decisions import ClassFrequencies
 from polytomy.model.estimator import CLASSIFIER_CHECKS, make_training_options
 from polytomy.model.fitting import TrainedBinaries, TrainingPlan, update_binaries
-from polytomy.model.out_of_fold import OutOfFold, has_learnt, takes_weights
+from polytomy.model.out_of_fold import (
+    OutOfFold,
+    has_learnt,
+    learns_from_rows,
+    needs_calibrator,
+    takes_weights,
+)
 from polytomy.model.scheme_argument import scheme_from
 
 Floats = NDArray[np.float64]
@@ -169,9 +171,10 @@ class StreamingMixin:
         """Return the reservoir so far, or an empty one; None if nothing is held out."""
         found: Reservoir | None = self.__dict__.get("reservoir_")
         for each in dichotomies:
-            if each.whole is not None:
-                check_sides_calibration(options.calibration, each.whole.name, len(each.whole.sides))
-        if self.reservoir_size == 0 or not learns_from_rows(options, dichotomies):
+            if not each.is_binary:
+                name, n_sides = each.partition.name, len(each.partition.sides)
+                check_sides_calibration(options.calibration, name, n_sides)
+        if self.reservoir_size == 0 or not _has_to_calibrate(options, dichotomies):
             return None
         if found is not None and earlier is not None:
             return replace(found, size=self.reservoir_size)
@@ -254,45 +257,16 @@ def _warn_of_lost_calibration(earlier: Composition) -> None:
 # -- calibration on the rows of a reservoir --------------------------------------------------------
 
 
-def learns_from_rows(options: TrainingOptions, dichotomies: Sequence[Dichotomy]) -> bool:
+def _has_to_calibrate(options: TrainingOptions, dichotomies: Sequence[Dichotomy]) -> bool:
     """Return whether there is anything to calibrate."""
-    to_train = {id(each.estimator): each.estimator for each in dichotomies if each.trained is None}
-    if not to_train:
-        return False
-    if options.final_calibration is not None and options.wants_probabilities:
-        return True
-    return any(_learns(each, options.calibration) for each in to_train.values())
-
-
-def _learns(estimator: Any, calibration: Any) -> bool:
-    """Return whether the answers of an estimator need a calibrator that learns."""
-    if calibration is None:
-        return False
-    is_automatic = isinstance(calibration, str) and calibration == "auto"
-    return not is_automatic or choose_output(estimator, "auto") is Output.MARGIN
+    has_models = any(each.trained is None for each in dichotomies)
+    has_final = options.final_calibration is not None and options.wants_probabilities
+    return (has_models and has_final) or learns_from_rows(options.calibration, dichotomies)
 
 
 def is_calibrated(composition: Composition) -> bool:
     """Return whether a composition has anything that was learnt from held-out rows."""
     return composition.final is not None or any(map(has_learnt, composition.binaries))
-
-
-def keep_calibration(
-    binaries: Sequence[TrainedBinary], earlier: Sequence[TrainedBinary]
-) -> list[TrainedBinary]:
-    """Return binaries with the calibrators that they had before they were trained further."""
-    kept = []
-    models: dict[int, Any] = {}  # one for all sides of a partition
-    for binary, before in zip(binaries, earlier, strict=True):
-        if binary.output is Output.SIDE and isinstance(before.estimator, SidesModel):
-            model = replace(binary.estimator, scaling=before.estimator.scaling)
-            model = models.setdefault(id(binary.estimator), model)
-            kept.append(replace(binary, estimator=model))
-        elif before.calibrator is None or before.output is Output.CONSTANT:
-            kept.append(binary)
-        else:
-            kept.append(replace(binary, output=before.output, calibrator=before.calibrator))
-    return kept
 
 
 def calibrate_on_reservoir(
@@ -362,11 +336,18 @@ class _Learner:
         """Return the binaries of a composition, calibrated."""
         calibration = self._options.calibration
         dichotomies = composition.dichotomies
-        binaries = self._calibrate_sides(composition)
+        reservoir = self._reservoir
+        rows_of_class = group_rows(reservoir.class_indices, len(reservoir.n_of_class))
+        rows = reservoir.X, rows_of_class, self._weight
+        binaries = calibrate_sides(dichotomies, composition.binaries, calibration, *rows)
         to_learn: dict[int, TrainedBinary] = {}
         for k, (binary, each) in enumerate(zip(binaries, dichotomies, strict=True)):
-            is_model = binary.output not in (Output.CONSTANT, Output.SIDE)
-            if each.trained is None and is_model and _learns(binary.estimator, calibration):
+            is_model = each.is_binary and binary.output is not Output.CONSTANT
+            if (
+                each.trained is None
+                and is_model
+                and needs_calibrator(binary.estimator, calibration)
+            ):
                 output = choose_output(binary.estimator, calibration)
                 to_learn[k] = replace(binary, output=output, calibrator=None)
         if not to_learn:
@@ -393,36 +374,3 @@ class _Learner:
         weight = self._weight[is_inside]
         # Calibrators of users need not take weights unless there are any.
         return HeldOut(scores[is_inside], sides, None if (weight == 1.0).all() else weight)
-
-    def _calibrate_sides(self, composition: Composition) -> list[TrainedBinary]:
-        """Return the binaries, those of partitions with more than two sides calibrated."""
-        binaries = list(composition.binaries)
-        calibration, done = self._options.calibration, dict[int, list[TrainedBinary]]()
-        for k, each in enumerate(composition.dichotomies):
-            model = binaries[k].estimator
-            if each.whole is None or each.trained is not None or model.estimator is None:
-                continue
-            if id(model) not in done:
-                sided = side_binaries(self._scale(model, each.whole.sides, calibration))
-                done[id(model)] = sided
-            binaries[k] = done[id(model)][each.side]
-        return binaries
-
-    def _scale(
-        self, model: SidesModel, sides: Sequence[Sequence[int]], calibration: Any
-    ) -> SidesModel:
-        """Return a model with the vector scaling that suits the rows of the reservoir."""
-        output, plain = choose_sides_output(model.estimator, calibration, model.n_sides)
-        model = replace(model, output=output, scaling=plain)
-        if plain is None or calibration is None:
-            return model
-        side_of = np.full(len(self._reservoir.n_of_class), -1)
-        for side, classes in enumerate(sides):
-            side_of[list(classes)] = side
-        own = side_of[self._reservoir.class_indices]
-        is_inside = own >= 0
-        if len(np.unique(own[is_inside])) < 2:
-            return model
-        values = model.values(self._reservoir.X)[is_inside]
-        scaling = fit_sides(calibration, values, own[is_inside], self._weight[is_inside])
-        return replace(model, scaling=scaling)

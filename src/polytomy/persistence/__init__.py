@@ -1,17 +1,17 @@
 """Model files: polytomy's own, LIBSVM's, and control files that name models."""
 
-from polytomy.persistence.detection import (
+from polytomy.persistence.info import ModelInfo
+from polytomy.persistence.libagf_files import load_control
+from polytomy.persistence.libsvm_models import read_libsvm, write_libsvm
+from polytomy.persistence.saving import (
     FileKind,
     OpenedModel,
     find_kind,
     load,
     open_model,
     read_info,
+    save,
 )
-from polytomy.persistence.info import ModelInfo
-from polytomy.persistence.libagf_files import load_control
-from polytomy.persistence.libsvm_models import read_libsvm, write_libsvm
-from polytomy.persistence.saving import save
 
 __all__ = [
     "FileKind",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,15 +14,13 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from polytomy.errors import ModelFileError
-from polytomy.learners.borders import BorderMachine
 from polytomy.learners.estimator_states import share_support_vectors
 from polytomy.learners.specification import specification_of
-from polytomy.learners.svm.machines import KernelMachine
 from polytomy.learners.trained import Output, TrainedBinary
 from polytomy.model.out_of_fold import FinalCalibration
 from polytomy.model.scheme_argument import members_of
-from polytomy.persistence.archive import Archive, open_archive
-from polytomy.persistence.packing import Unpacker, pack_labels
+from polytomy.persistence.archive import open_archive
+from polytomy.persistence.packing import Unpacker
 from polytomy.states import State, find_kind_of
 
 
@@ -92,7 +90,7 @@ class ModelInfo:
 
 
 def describe_model(model: Any, shared: Mapping[int, Any]) -> dict[str, Any]:
-    """Return what a saved file tells about its model, as JSON; all but the schemes.
+    """Return those attributes of `ModelInfo` that describe a model, all but the schemes.
 
     Parameters
     ----------
@@ -105,29 +103,28 @@ def describe_model(model: Any, shared: Mapping[int, Any]) -> dict[str, Any]:
     names = getattr(classifier, "feature_names_in_", None)
     steps = [] if composition.preprocessing is None else composition.preprocessing.steps
     final, bins = composition.final, getattr(model, "bins_", None)
-    score = None if final is None else final.score
+    score = getattr(model, "out_of_fold_score_", None if final is None else final.score)
+    ends = None if bins is None else {"lower": bins.edges[0], "upper": bins.edges[-1]}
     return {
-        "classes": pack_labels(classifier.classes_),
+        "classes": classifier.classes_,
         "n_features": getattr(classifier, "n_features_in_", None),
-        "feature_names": None if names is None else [str(name) for name in names],
+        "feature_names": None if names is None else tuple(map(str, names)),
         "solver": composition.solver,
         "kinds": dict(Counter(_kind_of(binary) for binary in composition.binaries)),
         "n_support_vectors": sum({id(each): each.vectors.shape[0] for each in pools}.values()),
         "final_calibration": None if final is None else _describe_final(final),
-        "out_of_fold_score": _floats(getattr(model, "out_of_fold_score_", score)),
+        "out_of_fold_score": None if score is None else _floats(score),
         "has_out_of_fold": composition.out_of_fold is not None,
-        "preprocessing": [_step_name(step) for _, step in steps],
-        "target_range": None
-        if bins is None
-        else {"lower": float(bins.edges[0]), "upper": float(bins.edges[-1])},
+        "preprocessing": tuple([_step_name(step) for _, step in steps]),
+        "target_range": None if ends is None else _floats(ends),
         "has_sets": final is not None and final.conformity is not None,
         "has_prior": composition.prior is not None,
         "has_costs": composition.costs is not None,
     }
 
 
-def _floats(numbers: Mapping[str, Any] | None) -> dict[str, float] | None:
-    return None if numbers is None else {name: float(value) for name, value in numbers.items()}
+def _floats(numbers: Mapping[str, Any]) -> dict[str, float]:
+    return {name: float(value) for name, value in numbers.items()}
 
 
 def _step_name(step: Any) -> str:
@@ -145,67 +142,91 @@ def _describe_final(final: FinalCalibration) -> dict[str, Any]:
 
 def _kind_of(binary: TrainedBinary) -> str:
     """Return the kind of a binary in a word or two."""
-    if binary.output is Output.SIDE:
-        return "side of a model"
     if binary.output is Output.CONSTANT:
         return "constant"
     estimator, prefix = binary.estimator, "" if binary.columns is None else "precomputed "
     while type(estimator) is Pipeline:
         estimator, prefix = estimator.steps[-1][1], "scaled "
     type_: Any = type(estimator)
-    return prefix + _kind_of_type(type_)
+    # Registered types have defaults for all parameters; others may not.
+    is_known = hasattr(estimator, "kind_of_model") or find_kind_of(estimator) is not None
+    return prefix + (_kind_of_type(type_) if is_known else "other")
 
 
 @lru_cache(maxsize=64)
 def _kind_of_type(type_: Any) -> str:
-    if type_ in (KernelMachine, BorderMachine):
-        return "svc" if type_ is KernelMachine else "borders"
-    if not type_.__module__.startswith("sklearn.") or find_kind_of(type_()) is None:
+    if hasattr(type_, "kind_of_model"):
+        return str(type_.kind_of_model)
+    if not type_.__module__.startswith("sklearn."):
         return "other"
     return specification_of(type_()).split()[0]
+
+
+def _read_texts(info: State, name: str) -> tuple[str, ...]:
+    return tuple(info.texts(name))
+
+
+def _read_counts(info: State, name: str) -> dict[str, int]:
+    counts = info.inner(name)
+    return {key: counts.integer(key) for key in counts}
+
+
+def _read_final(info: State, name: str) -> dict[str, Any]:
+    final = info.inner(name)
+    return {key: final.text(key) if key == "kind" else final.number(key) for key in final}
+
+
+#: How to read what `describe_model` returns.
+_READERS: dict[str, Callable[[State, str], Any]] = {
+    "classes": State.labels,
+    "n_features": State.integer,
+    "feature_names": _read_texts,
+    "solver": State.text,
+    "kinds": _read_counts,
+    "n_support_vectors": State.integer,
+    "final_calibration": _read_final,
+    "out_of_fold_score": State.numbers,
+    "has_out_of_fold": State.boolean,
+    "preprocessing": _read_texts,
+    "target_range": State.numbers,
+    "has_sets": State.boolean,
+    "has_prior": State.boolean,
+    "has_costs": State.boolean,
+}
+_OPTIONAL = {
+    "n_features",
+    "feature_names",
+    "final_calibration",
+    "out_of_fold_score",
+    "target_range",
+}
 
 
 def read_saved_info(path: str | os.PathLike[str], kind: str) -> ModelInfo:
     """Return information about a .polytomy file, from its description alone."""
     archive = open_archive(path)
     try:
-        return _read_info(archive, Path(path).stat().st_size, kind)
+        description = State(archive.description, "the description")
+        packed, unpacker = description.inner("info"), Unpacker({})
+        classes = unpacker.unpack(packed.value("classes"), "info.classes")
+        info = State({**{n: packed.value(n) for n in packed}, "classes": classes}, "info")
+        versions = description.inner("versions")
+        metadata = unpacker.unpack(description.value("metadata"), "metadata")
+        found: dict[str, Any] = {
+            name: None if name in _OPTIONAL and name not in info else read(info, name)
+            for name, read in _READERS.items()
+        }
+        return ModelInfo(
+            kind=kind,
+            format_version=description.integer("format_version", least=1),
+            versions={name: versions.text(name) for name in versions},
+            schemes=tuple(_find_schemes(description)),
+            n_bytes=Path(path).stat().st_size,
+            metadata=metadata if isinstance(metadata, dict) else {},
+            **found,
+        )
     except ModelFileError as error:
         raise archive.locate(error) from error
-
-
-def _read_info(archive: Archive, n_bytes: int, kind: str) -> ModelInfo:
-    description = State(archive.description, "the description")
-    info = description.inner("info")
-    unpacker = Unpacker({})
-    classes = {"classes": unpacker.unpack(info.value("classes"), "info.classes")}
-    metadata = unpacker.unpack(description.value("metadata"), "metadata")
-    versions, kinds = description.inner("versions"), info.inner("kinds")
-    final = info.inner("final_calibration") if "final_calibration" in info else None
-    return ModelInfo(
-        kind,
-        description.integer("format_version", least=1),
-        {name: versions.text(name) for name in versions},
-        State(classes, "info").labels("classes"),
-        info.integer("n_features", least=1) if "n_features" in info else None,
-        tuple(info.texts("feature_names")) if "feature_names" in info else None,
-        tuple(_find_schemes(description)),
-        info.text("solver"),
-        {name: kinds.integer(name) for name in kinds},
-        info.integer("n_support_vectors"),
-        n_bytes,
-        metadata if isinstance(metadata, dict) else {},
-        None
-        if final is None
-        else {name: final.text(name) if name == "kind" else final.number(name) for name in final},
-        info.numbers("out_of_fold_score") if "out_of_fold_score" in info else None,
-        info.boolean("has_out_of_fold"),
-        tuple(info.texts("preprocessing")),
-        info.numbers("target_range") if "target_range" in info else None,
-        info.boolean("has_sets"),
-        info.boolean("has_prior"),
-        info.boolean("has_costs"),
-    )
 
 
 def _find_schemes(description: State) -> list[str]:
@@ -224,23 +245,18 @@ def info_of_loaded(
     classifier: Any, kind: str, n_bytes: int, *, is_precomputed: bool = False
 ) -> ModelInfo:
     """Return information about a model that polytomy did not write."""
-    composition = classifier.composition_
-    estimators = [binary.fitted_estimator for binary in composition.binaries]
+    estimators = [binary.fitted_estimator for binary in classifier.composition_.binaries]
     found = describe_model(classifier, share_support_vectors(estimators))
-    kinds = found["kinds"]
     if is_precomputed:
-        kinds = {f"precomputed {name}": count for name, count in kinds.items()}
+        found["kinds"] = {f"precomputed {name}": n for name, n in found["kinds"].items()}
+        found["n_features"] = None
+    schemes = tuple([str(scheme) for scheme in members_of(classifier.scheme_)])
     return ModelInfo(
-        kind,
-        None,
-        {},
-        classifier.classes_,
-        None if is_precomputed else classifier.n_features_in_,
-        None,
-        tuple([str(scheme) for scheme in members_of(classifier.scheme_)]),
-        classifier.solver,
-        kinds,
-        found["n_support_vectors"],
-        n_bytes,
-        {},
+        kind=kind,
+        format_version=None,
+        versions={},
+        schemes=schemes,
+        n_bytes=n_bytes,
+        metadata={},
+        **found,
     )

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,10 +32,9 @@ from sklearn.preprocessing import StandardScaler
 from polytomy.calibration.calibrators import TemperatureCalibrator
 from polytomy.errors import ArgumentError, ModelFileError, SchemeError
 from polytomy.learners.borders import BorderMachine
-from polytomy.learners.svm.machines import VectorPool
 from polytomy.learners.trained import Output, TrainedBinary, match_sides
 from polytomy.persistence.archive import open_model_file, read_text_content, size_of
-from polytomy.persistence.libsvm_models import VOTES, binary_of_pair, pool_of, read_model
+from polytomy.persistence.libsvm_models import VOTES, LibsvmModel, pool_of, read_model
 from polytomy.persistence.models import compose_classifier
 from polytomy.scheme import BinaryName, CodingMatrix, Partition, Scheme, read
 from polytomy.scheme.codes import SHORT_FORMS
@@ -93,7 +92,6 @@ def read_rows(file: Path) -> NDArray[np.float64]:
 
 
 _SUFFIX = ".std"
-_TEXT_START = b"dim "
 # Border samples lie between training samples, so few are this many standard deviations away.
 _MOST_DEVIATIONS = 20.0
 
@@ -110,38 +108,35 @@ def find_normalisation(control: Path, scheme: Scheme | None = None) -> StandardS
     control : path of the control file, or of a model in one file
     scheme : its scheme, if its models are in files of their own
     """
-    common = _existing([control, control.with_suffix("")])
-    names: list[str] = []
+    bases, names = [control, control.with_suffix("")], list[str]()
     if scheme is not None and scheme.nodes:
-        base = own_base(scheme.nodes[0].binaries, "")
-        common += _existing([control.parent / base] if base else [])
+        bases.append(control.parent / own_base(scheme.nodes[0].binaries, ""))
         names = list(dict.fromkeys(str(each.binary) for each in scheme.partitions))
-    separate = _existing(control.parent / name for name in names)
-    if not common and not separate:
-        return None
+    common, separate = _existing(bases), _existing(control.parent / name for name in names)
     files = [*common, *separate]
-    tables = [_read_binary_rows(file) for file in files]
+    if not files:
+        return None
+    tables = [read_rows(file) for file in files]
+    different = "Models with different normalisations cannot be combined."
     for file, table in zip(files, tables, strict=True):
         if not np.array_equal(table, tables[0]):
             raise ModelFileError(
-                f"{file}: this normalisation is not that of {files[0].name}. Models with different "
-                "normalisations cannot be combined."
+                f"{file}: this normalisation is not that of {files[0].name}. {different}"
             )
     if not common and len(separate) < len(names):
         raise ModelFileError(
-            f"{separate[0]}: only some of the models have a normalisation. Models with different "
-            "normalisations cannot be combined."
+            f"{files[0]}: only some of the models have a normalisation. {different}"
         )
     return _scaler(tables[0], files[0])
 
 
-def check_units(borders: Sequence[NDArray[np.float64]], control: Path) -> None:
+def check_units(machines: Iterable[BorderMachine], source: str) -> None:
     """Raise ModelFileError if border samples cannot be in units of standard deviations."""
-    for samples in borders:
-        deviations = float(np.median(np.abs(samples), axis=0).max())
+    for machine in machines:
+        deviations = float(np.median(np.abs(machine.borders), axis=0).max())
         if deviations > _MOST_DEVIATIONS:
             raise ModelFileError(
-                f"{control}: there is a normalisation ({_SUFFIX}), but border samples lie "
+                f"{source}: there is a normalisation ({_SUFFIX}), but border samples lie "
                 f"{deviations:.3g} standard deviations from the mean, so they seem to be in the "
                 "units of the data (option -u of libAGF). To load them so, move the normalisation "
                 "to another folder."
@@ -151,17 +146,6 @@ def check_units(borders: Sequence[NDArray[np.float64]], control: Path) -> None:
 def _existing(bases: Iterable[Path]) -> list[Path]:
     files = (base.with_name(base.name + _SUFFIX) for base in bases if base.name)
     return [file for file in dict.fromkeys(files) if os.path.lexists(file)]
-
-
-def _read_binary_rows(file: Path) -> NDArray[np.float64]:
-    if file.is_file():
-        with file.open("rb") as stream:
-            if stream.read(len(_TEXT_START)) == _TEXT_START:
-                raise ModelFileError(
-                    f"{file}: normalisations in the old text form are not supported. Normalise "
-                    "the samples yourself, and move this file to another folder."
-                )
-    return read_rows(file)
 
 
 def _scaler(table: NDArray[np.float64], file: Path) -> StandardScaler:
@@ -185,21 +169,68 @@ def _scaler(table: NDArray[np.float64], file: Path) -> StandardScaler:
 # -- classifiers made of models --------------------------------------------------------------------
 
 
-def border_binary(name: str, machine: BorderMachine) -> TrainedBinary:
-    """Return border samples as a trained binary."""
-    # tanh(p) = 2 / (1 + exp(-2p)) - 1
-    return TrainedBinary(name, Output.MARGIN, machine, TemperatureCalibrator.of(2.0, 0.0))
+class NamedModel(NamedTuple):
+    """A trained model, and the file that it was read from."""
+
+    source: str
+    model: LibsvmModel | BorderMachine
+
+    def make_binary(self, partition: Partition, n_features: int) -> TrainedBinary:
+        """Return the binary of a partition."""
+        model, name = self.model, str(partition.binary)
+        if isinstance(model, BorderMachine):
+            # tanh(p) = 2 / (1 + exp(-2p)) - 1
+            return TrainedBinary(name, Output.MARGIN, model, TemperatureCalibrator.of(2.0, 0.0))
+        labels = sorted(model.labels)
+        sides = partition.negative_classes, partition.positive_classes
+        try:
+            _, positive_index = match_sides(SimpleNamespace(classes_=labels), *sides, name)
+        except SchemeError as error:
+            raise ModelFileError(f"{self.source}: {error}") from error
+        is_first = model.labels[0] == labels[positive_index]
+        pool = pool_of(model, self.source, n_features)
+        return model.machine_of((0, 1), is_first, pool, name)
 
 
 def compose_models(
     scheme: Scheme,
-    binaries: Sequence[TrainedBinary],
-    solver: str,
-    n_features: int,
-    scaler: StandardScaler | None = None,
+    models: Mapping[BinaryName, NamedModel],
+    scaler: StandardScaler | None,
+    n_features: int | None,
+    source: str,
 ) -> Any:
-    """Return the fitted classifier of a scheme and its binaries, after a scaler if there is one."""
-    classifier = compose_classifier(scheme, binaries, solver, n_features)
+    """Return the fitted classifier of a scheme and its models, after a scaler if there is one.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    models : the model of each name of a binary
+    scaler : normalisation of the samples, if there is one
+    n_features : number of features of the samples, if it is known
+    source : name of the file, for messages
+    """
+    borders = [
+        (each.source, m) for each in models.values() if type(m := each.model) is BorderMachine
+    ]
+    known = [(f"{file}: the border samples have", m.n_features_in_) for file, m in borders]
+    if scaler is not None:
+        check_units([machine for _, machine in borders], source)
+        own = f"{source}: the normalisation of the models has", scaler.n_features_in_
+        known.insert(0, own)
+    libsvm = [each.model for each in models.values() if isinstance(each.model, LibsvmModel)]
+    if n_features is None:
+        n_features = known[0][1] if known else max(model.n_features for model in libsvm)
+    for what, count in known:
+        if count != n_features:
+            raise ModelFileError(f"{what} {count} features instead of {n_features}")
+    are_bare = any(model.prob_a is None for model in libsvm)
+    is_one_vs_one = scheme.is_flat and scheme.code.is_one_vs_one
+    classifier = compose_classifier(
+        scheme,
+        [models[each.binary].make_binary(each, n_features) for each in scheme.partitions],
+        VOTES if are_bare and is_one_vs_one else "least-squares",
+        n_features,
+    )
     if scaler is None:
         return classifier
     return Pipeline([("scaler", scaler), ("classifier", classifier)])
@@ -246,24 +277,11 @@ def load_all_in_one(path: str | os.PathLike[str], *, n_features: int | None = No
     """
     source = os.fspath(path)
     scheme, machines = _AllInOneReader(read_text_content(path), source).read()
-    own = machines[0].n_features_in_
-    if n_features not in (None, own):
-        raise ModelFileError(
-            f"{source}: the border samples have {own} features instead of {n_features}"
-        )
-    scaler = find_normalisation(Path(path))
-    if scaler is not None:
-        if scaler.n_features_in_ != own:
-            raise ModelFileError(
-                f"{source}: the border samples have {own} features, and their normalisation has "
-                f"{scaler.n_features_in_}"
-            )
-        check_units([machine.borders for machine in machines], Path(path))
-    binaries = [
-        border_binary(str(partition.binary), machine)
+    models = {
+        partition.binary: NamedModel(source, machine)
         for partition, machine in zip(scheme.partitions, machines, strict=True)
-    ]
-    return compose_models(scheme, binaries, "least-squares", own, scaler)
+    }
+    return compose_models(scheme, models, find_normalisation(Path(path)), n_features, source)
 
 
 class _AllInOneReader:
@@ -297,8 +315,6 @@ class _AllInOneReader:
         machines = [self._machine() for _ in range(n_models)]
         if self._next < len(self._lines):
             raise self._fault("there is text after the last model")
-        if len({machine.n_features_in_ for machine in machines}) > 1:
-            raise ModelFileError(f"{self._source}: models have different numbers of features")
         return scheme, machines
 
     def _machine(self) -> BorderMachine:
@@ -311,19 +327,14 @@ class _AllInOneReader:
     def _matrix(self) -> NDArray[np.float64]:
         n_rows, n_columns = self._integers(2, "the numbers of rows and columns of a matrix")
         lines = self._lines[self._next : self._next + max(n_rows, 0)]
-        words = [line.split() for line in lines]
         if min(n_rows, n_columns) < 1 or len(lines) < n_rows:
             raise self._fault(f"a matrix of {n_rows} rows and {n_columns} columns does not follow")
         try:
-            if any(len(row) != n_columns for row in words):
-                raise ValueError
-            rows = np.array(words).astype(np.float64)
-            if not np.isfinite(rows).all():
-                raise ValueError
-        except ValueError:
-            raise self._fault(
-                f"the next {n_rows} lines are not {n_columns} finite numbers each"
-            ) from None
+            rows = np.array([line.split() for line in lines]).astype(np.float64)
+        except ValueError:  # a word is not a number, or lines have different lengths
+            rows = np.empty(0)
+        if rows.shape != (n_rows, n_columns) or not np.isfinite(rows).all():
+            raise self._fault(f"the next {n_rows} lines are not {n_columns} finite numbers each")
         self._next += n_rows
         return rows
 
@@ -372,41 +383,22 @@ def load_control(path: str | os.PathLike[str], *, n_features: int | None = None)
         The solver is "least-squares", as in libAGF. One-vs-one of LIBSVM models without
         probabilities counts votes.
     """
+    source = os.fspath(path)
     scheme = read(path)
     if not scheme.partitions:
-        raise ModelFileError(f"{os.fspath(path)}: the text is a single class and names no model")
+        raise ModelFileError(f"{source}: the text is a single class and names no model")
     if not scheme.is_binary:
         (wide, *_) = [each for each in scheme.partitions if each.n_sides > 2]
         raise ModelFileError(
-            f"{os.fspath(path)}: partition {wide.binary} has {wide.n_sides} sides, but model files "
-            "have two"
+            f"{source}: partition {wide.binary} has {wide.n_sides} sides, but model files have two"
         )
-    folder = Path(path).parent
-    models: dict[BinaryName, _LibsvmFile | _BordersFile] = {}
-    for partition in scheme.partitions:
-        if partition.binary not in models:
-            models[partition.binary] = _read_binary_model(partition.binary, folder, os.fspath(path))
+    names = dict.fromkeys(each.binary for each in scheme.partitions)
+    models = {name: _read_binary_model(name, Path(path).parent, source) for name in names}
     scaler = find_normalisation(Path(path), scheme)
-    if scaler is not None:
-        if n_features not in (None, scaler.n_features_in_):
-            raise ModelFileError(
-                f"{os.fspath(path)}: the normalisation of the models has {scaler.n_features_in_} "
-                f"features instead of {n_features}"
-            )
-        n_features = scaler.n_features_in_
-        borders = [each.machine.borders for each in models.values() if type(each) is _BordersFile]
-        check_units(borders, Path(path))
-    if n_features is None:
-        n_features = max(model.n_features for model in models.values())
-    makers = {name: model.with_features(n_features) for name, model in models.items()}
-    binaries = [makers[partition.binary](partition) for partition in scheme.partitions]
-    are_bare = any(model.is_bare for model in models.values())
-    is_one_vs_one = scheme.is_flat and scheme.code.is_one_vs_one
-    solver = VOTES if are_bare and is_one_vs_one else "least-squares"
-    return compose_models(scheme, binaries, solver, n_features, scaler)
+    return compose_models(scheme, models, scaler, n_features, source)
 
 
-def _read_binary_model(binary: BinaryName, folder: Path, source: str) -> _LibsvmFile | _BordersFile:
+def _read_binary_model(binary: BinaryName, folder: Path, source: str) -> NamedModel:
     if binary.is_specification:
         raise ModelFileError(
             f"{source}: {binary} describes a model to train, but is not the name of a model file. "
@@ -417,65 +409,19 @@ def _read_binary_model(binary: BinaryName, folder: Path, source: str) -> _Libsvm
     base = folder / binary.text
     try:
         if base.with_name(base.name + BORDERS_SUFFIX).is_file():
-            return _BordersFile(base)
-        for suffix in _SUFFIXES:
-            file = base.with_name(base.name + suffix)
-            if file.is_file():
-                return _LibsvmFile(file)
+            return NamedModel(str(base), read_borders(base))
+        files = [base.with_name(base.name + suffix) for suffix in _SUFFIXES]
+        file = next((file for file in files if file.is_file()), None)
+        model = None if file is None else read_model(file)
     except OSError as error:  # no permission, or a name that is too long
         raise ModelFileError(f"{source}: {binary} cannot be read: {error.strerror}") from error
-    raise ModelFileError(
-        f"{source}: there is no model file {base}, with or without .model, .svm or .brd"
-    )
-
-
-class _LibsvmFile:
-    """A two-class model of LIBSVM.
-
-    Like `_BordersFile`, it has the number of features that it needs, and whether it gives decision
-    values without probabilities. `with_features` returns the function that makes the binary of a
-    partition from it.
-    """
-
-    def __init__(self, file: Path) -> None:
-        self._source = str(file)
-        self._model = read_model(file)
-        if self._model.is_precomputed:
-            raise ModelFileError(
-                f"{self._source}: the kernel is precomputed, so the model needs kernel values with "
-                "its own training samples and cannot be combined with other models"
-            )
-        self.n_features = self._model.n_features
-        self.is_bare = self._model.prob_a is None
-
-    def with_features(self, n_features: int) -> Callable[[Partition], TrainedBinary]:
-        pool = pool_of(self._model, self._source, n_features)
-        return lambda partition: self._binary(partition, pool)
-
-    def _binary(self, partition: Partition, pool: VectorPool) -> TrainedBinary:
-        labels, name = sorted(self._model.labels), str(partition.binary)
-        sides = partition.negative_classes, partition.positive_classes
-        try:
-            _, positive_index = match_sides(SimpleNamespace(classes_=labels), *sides, name)
-        except SchemeError as error:
-            raise ModelFileError(f"{self._source}: {error}") from error
-        is_first = self._model.labels[0] == labels[positive_index]
-        return binary_of_pair(self._model, pool, (0, 1), 0, is_first, name)
-
-
-class _BordersFile:
-    """Border samples of libAGF."""
-
-    is_bare = False
-
-    def __init__(self, base: Path) -> None:
-        self._base, self.machine = base, read_borders(base)
-        self.n_features = self.machine.n_features_in_
-
-    def with_features(self, n_features: int) -> Callable[[Partition], TrainedBinary]:
-        if n_features != self.n_features:
-            raise ModelFileError(
-                f"{self._base}: the border samples have {self.n_features} features instead of "
-                f"{n_features}"
-            )
-        return lambda partition: border_binary(str(partition.binary), self.machine)
+    if model is None:
+        raise ModelFileError(
+            f"{source}: there is no model file {base}, with or without .model, .svm or .brd"
+        )
+    if model.is_precomputed:
+        raise ModelFileError(
+            f"{file}: the kernel is precomputed, so the model needs kernel values with its own "
+            "training samples and cannot be combined with other models"
+        )
+    return NamedModel(str(file), model)

@@ -9,16 +9,17 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix
 from sklearn.datasets import load_svmlight_file
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, NuSVC
 
 from polytomy.calibration.calibrators import (
@@ -32,7 +33,8 @@ from polytomy.designs import one_vs_one
 from polytomy.errors import Argument, ArgumentError, CalibrationWarning, ModelFileError, warn_caller
 from polytomy.files import open_atomically
 from polytomy.learners.preparation import list_steps, split_pipeline, takes_pairwise_values
-from polytomy.learners.svm.kernels import KERNELS, LARGEST_DEGREE, KernelFunction
+from polytomy.learners.scaling import Scaling, peel_scalers
+from polytomy.learners.svm.kernels import KERNELS, KernelFunction
 from polytomy.learners.svm.machines import KernelMachine, VectorPool, kernel_of, pool_by_bytes
 from polytomy.learners.trained import Output, TrainedBinary
 from polytomy.model.composition import Composition
@@ -51,6 +53,8 @@ _KEYS = {
 _LONGEST_KEY = max(map(len, _KEYS))
 # Samples become rows of this many numbers, so memory must be bounded.
 _LARGEST_INDEX = 2**26
+_SIGMOIDS = ("probA", "probB")
+_INTEGER = re.compile(r"[-+]?[0-9]{1,10}")
 _PAIR = re.compile(rb"[0-9]+:[-+.0-9eE]+")
 
 
@@ -89,10 +93,41 @@ class LibsvmModel:
         """The largest index of a feature."""
         return int(self.vectors.shape[1])
 
-    def pairs(self) -> Iterator[tuple[int, int]]:
-        """Yield the pairs of classes in the order of `rho`."""
-        n_classes = len(self.labels)
-        yield from ((i, j) for i in range(n_classes) for j in range(i + 1, n_classes))
+    def machine_of(
+        self, pair: tuple[int, int], first_is_positive: bool, pool: VectorPool, name: str
+    ) -> TrainedBinary:
+        """Return the machine of a pair of classes as a trained binary.
+
+        Parameters
+        ----------
+        pair : positions of the two classes in the file, ascending
+        first_is_positive : whether the first class of the pair is the +1 side
+        pool : the vectors
+        name : name of the binary
+        """
+        i, j = pair
+        number = i * (2 * len(self.labels) - i - 1) // 2 + j - i - 1
+        starts = np.concatenate([[0], np.cumsum(self.n_vectors)])
+        own = np.arange(starts[i], starts[i + 1]), np.arange(starts[j], starts[j + 1])
+        rows = np.concatenate(own)
+        coefficients = np.concatenate(
+            [self.coefficients[j - 1, own[0]], self.coefficients[i, own[1]]]
+        )
+        is_used = coefficients != 0
+        sign = 1.0 if first_is_positive else -1.0
+        machine = KernelMachine(
+            self.kernel,
+            pool,
+            rows[is_used].astype(np.intp),
+            sign * coefficients[is_used],
+            -sign * float(self.rho[number]),
+        )
+        calibrator: Calibrator = UncalibratedMap()
+        if self.prob_a is not None and self.prob_b is not None:
+            # LIBSVM's map gives the probability of the first class.
+            slope, intercept = -float(self.prob_a[number]), -sign * float(self.prob_b[number])
+            calibrator = SigmoidCalibrator.of(slope, intercept)
+        return TrainedBinary(name, Output.MARGIN, machine, calibrator)
 
 
 def read_model(path: str | os.PathLike[str]) -> LibsvmModel:
@@ -110,31 +145,28 @@ def read_model(path: str | os.PathLike[str]) -> LibsvmModel:
 
 def parse_libsvm(content: bytes, source: str) -> LibsvmModel:
     """Return the model in a file's content; ModelFileError with the line if it is not one."""
-    header, lines, first = _split_header(content, source)
-    reader = _Header(header, source)
-    svm_type = reader.word("svm_type")
+    header = _Header(content, source)
+    svm_type = header.word("svm_type")
     if svm_type not in _TYPES:
         shown = svm_type if svm_type in _OTHER_TYPES else "unknown"
-        raise reader.fault("svm_type", f"is {shown}; only c_svc and nu_svc are classifiers")
-    kernel, is_precomputed = _kernel(reader)
-    labels = reader.integers("label")
-    n_classes = reader.integer("nr_class")
+        raise header.fault("svm_type", f"is {shown}; only c_svc and nu_svc are classifiers")
+    kernel, is_precomputed = _kernel(header)
+    labels, n_vectors = header.integers("label"), header.integers("nr_sv")
+    n_classes = header.integer("nr_class")
     if len(labels) != n_classes or len(set(labels)) < n_classes or n_classes < 2:
-        raise reader.fault("label", f"does not list {n_classes} different classes, two or more")
-    n_vectors = reader.integers("nr_sv")
+        raise header.fault("label", f"does not list {n_classes} different classes, two or more")
     if len(n_vectors) != n_classes or min(n_vectors) < 0:
-        raise reader.fault("nr_sv", f"does not list a count for each of {n_classes} classes")
-    if not sum(n_vectors) == reader.integer("total_sv") == len(lines):
-        raise reader.fault("total_sv", f"and nr_sv do not match the {len(lines)} lines after SV")
+        raise header.fault("nr_sv", f"does not list a count for each of {n_classes} classes")
+    n_lines = len(header.lines)
+    if not sum(n_vectors) == header.integer("total_sv") == n_lines:
+        raise header.fault("total_sv", f"and nr_sv do not match the {n_lines} lines after SV")
     n_pairs = n_classes * (n_classes - 1) // 2
     # Before the coefficients: with a number for each pair, the size of the file bounds the memory.
-    rho = reader.numbers("rho", n_pairs)
-    optional = [
-        reader.numbers(key, n_pairs) if key in header else None for key in ("probA", "probB")
-    ]
+    rho = header.numbers("rho", n_pairs)
+    optional = [header.numbers(key, n_pairs) if key in header else None for key in _SIGMOIDS]
     if (optional[0] is None) != (optional[1] is None):
         raise ModelFileError(f"{source}: one of probA and probB is missing")
-    coefficients, vectors = _vectors(lines, n_classes - 1, is_precomputed, first, source)
+    coefficients, vectors = _vectors(header, n_classes - 1, is_precomputed)
     return LibsvmModel(
         svm_type,
         kernel,
@@ -176,139 +208,139 @@ def _joined(numbers: Sequence[Any]) -> str:
     return " ".join(map(repr, numbers))
 
 
-def _split_header(content: bytes, source: str) -> tuple[dict[str, list[str]], list[bytes], int]:
-    """Return the header, the lines of support vectors, and the line number of the first one."""
-    lines = content.split(b"\n")
-    header: dict[str, list[str]] = {}
-    for number, line in enumerate(lines, 1):
-        words = line.decode("ascii", "replace").split()
-        if words == ["SV"]:
-            return header, [each for each in lines[number:] if each.strip()], number + 1
-        if not words or words[0] not in _KEYS or words[0] in header:
-            what = "the line is empty"
-            if words:
-                # Only LIBSVM's own words are quoted: the file may be anything.
-                is_known = words[0] in _KEYS
-                what = f"{words[0]} is repeated" if is_known else "the first word is unknown"
-            raise ModelFileError(f"{source}, line {number}: {what}; this is not a LIBSVM model")
-        header[words[0]] = words[1:]
-    raise ModelFileError(f"{source}: the line SV is missing; the file is incomplete")
-
-
 class _Header:
-    """The header of a model file; its values are checked when they are read."""
+    """The header of a model file, whose values are checked when they are read.
 
-    def __init__(self, header: dict[str, list[str]], source: str) -> None:
-        self._header, self._source = header, source
+    Attributes
+    ----------
+    source : name of the file
+    lines : the lines of the support vectors
+    first : line number of the first of them
+    """
+
+    def __init__(self, content: bytes, source: str) -> None:
+        self.source, self._words = source, dict[str, list[str]]()
+        lines = content.split(b"\n")
+        for number, line in enumerate(lines, 1):
+            key, *words = line.decode("ascii", "replace").split() or [""]
+            if key == "SV" and not words:
+                self.lines = [each for each in lines[number:] if each.strip()]
+                self.first = number + 1
+                return
+            if key not in _KEYS or key in self._words:
+                what = "the first word is unknown" if key else "the line is empty"
+                # Only LIBSVM's own words are quoted: the file may be anything.
+                what = f"{key} is repeated" if key in self._words else what
+                raise self.fault_in(number, f"{what}; this is not a LIBSVM model")
+            self._words[key] = words
+        raise ModelFileError(f"{source}: the line SV is missing; the file is incomplete")
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._words
 
     def word(self, key: str) -> str:
-        words = self._words(key)
+        words = self._values(key)
         if len(words) != 1:
             raise self.fault(key, "is not one word")
         return words[0]
 
     def integer(self, key: str) -> int:
-        return self._integer(key, self.word(key))
+        self.word(key)
+        return self.integers(key)[0]
 
     def integers(self, key: str) -> list[int]:
-        return [self._integer(key, word) for word in self._words(key)]
+        words = self._values(key)
+        if not all(map(_INTEGER.fullmatch, words)):
+            raise self.fault(key, "does not consist of integers")
+        return list(map(int, words))
 
-    def number(self, key: str) -> float:
-        return float(self.numbers(key, 1)[0])
-
-    def numbers(self, key: str, count: int) -> NDArray[np.float64]:
-        words = self._words(key)
+    def numbers(self, key: str, count: int = 1) -> NDArray[np.float64]:
+        words = self._values(key)
         if len(words) != count:
             raise self.fault(key, f"has {len(words)} numbers instead of {count}")
         try:
-            values = np.array([_number(word) for word in words])
+            return np.array(list(map(_number, words)))
         except ValueError:
             raise self.fault(key, "does not consist of finite numbers") from None
-        return values
 
-    def _words(self, key: str) -> list[str]:
-        if key not in self._header:
+    def _values(self, key: str) -> list[str]:
+        if key not in self._words:
             raise self.fault(key, "is missing")
-        return self._header[key]
-
-    def _integer(self, key: str, word: str) -> int:
-        if not re.fullmatch(r"[-+]?[0-9]{1,10}", word):
-            raise self.fault(key, "does not consist of integers")
-        return int(word)
+        return self._words[key]
 
     def fault(self, key: str, what: str) -> ModelFileError:
-        return ModelFileError(f"{self._source}: {key} {what}")
+        return ModelFileError(f"{self.source}: {key} {what}")
+
+    def fault_in(self, line: int, what: str) -> ModelFileError:
+        return ModelFileError(f"{self.source}, line {line}: {what}")
 
 
-def _kernel(reader: _Header) -> tuple[KernelFunction, bool]:
-    name = reader.word("kernel_type")
+def _kernel(header: _Header) -> tuple[KernelFunction, bool]:
+    """Return the kernel, and whether it is precomputed."""
+    name = header.word("kernel_type")
     if name == _PRECOMPUTED:
         return KernelFunction("linear"), True
     if name not in _KERNELS:
-        raise reader.fault("kernel_type", "is not a kernel of LIBSVM")
-    kind = _KERNELS[name]
-    used = KERNELS[kind].parameters
-    gamma = reader.number("gamma") if "gamma" in used else 0.0
-    degree = reader.integer("degree") if "degree" in used else 0
-    if degree < 0:
-        raise reader.fault("degree", "is negative")
-    if degree > LARGEST_DEGREE:
-        raise reader.fault("degree", f"is {degree}; polytomy reads degrees up to {LARGEST_DEGREE}")
-    coef0 = reader.number("coef0") if "coef0" in used else 0.0
+        raise header.fault("kernel_type", "is not a kernel of LIBSVM")
+    used: dict[str, Any] = {
+        key: header.integer(key) if key == "degree" else float(header.numbers(key)[0])
+        for key in KERNELS[_KERNELS[name]].parameters
+    }
     try:
-        return KernelFunction(kind, gamma, degree, coef0), False
+        return KernelFunction(_KERNELS[name], **used), False
     except ArgumentError as error:
-        raise reader.fault("kernel_type", f"has a wrong parameter: {error}") from error
+        raise header.fault("kernel_type", f"has a wrong parameter: {error}") from error
 
 
 def _vectors(
-    lines: list[bytes], n_coefficients: int, is_precomputed: bool, first: int, source: str
+    header: _Header, n_coefficients: int, is_precomputed: bool
 ) -> tuple[NDArray[np.float64], csr_array]:
     """Return the coefficients and the vectors in the lines after SV."""
-    coefficients = np.empty((len(lines), n_coefficients))
+    n_lines = len(header.lines)
+    coefficients = np.empty((n_coefficients, n_lines))
     pairs = []
-    for row, line in enumerate(lines):
+    for row, line in enumerate(header.lines):
         words = line.split()
-        rest = words[n_coefficients:]
+        pairs.append(words[n_coefficients:])
         try:
             numbers = [_number(word.decode("ascii")) for word in words[:n_coefficients]]
-            coefficients[row] = numbers
-            if not all(map(_PAIR.fullmatch, rest)):
+            coefficients[:, row] = numbers
+            if not all(map(_PAIR.fullmatch, pairs[-1])):
                 raise ValueError
         except ValueError:
-            raise ModelFileError(
-                f"{source}, line {first + row}: a support vector needs {n_coefficients} "
-                "coefficients and then index:value pairs, all of them finite numbers"
+            raise header.fault_in(
+                header.first + row,
+                f"a support vector needs {n_coefficients} coefficients and then index:value pairs, "
+                "all of them finite numbers",
             ) from None
-        pairs.append(rest)
     if is_precomputed:
-        return coefficients.T.copy(), _picked_columns(pairs, first, source)
+        return coefficients, _picked_columns(pairs, header)
     text = b"\n".join(b"0 " + b" ".join(rest) for rest in pairs)
     try:
         X: Any = load_svmlight_file(BytesIO(text), zero_based=False)[0]
     except (ValueError, OverflowError) as error:
-        raise ModelFileError(f"{source}: the support vectors cannot be read: {error}") from error
-    if X.shape[0] != len(lines) or X.shape[1] > _LARGEST_INDEX or not np.isfinite(X.data).all():
         raise ModelFileError(
-            f"{source}: the support vectors are not finite, or have an index above {_LARGEST_INDEX}"
+            f"{header.source}: the support vectors cannot be read: {error}"
+        ) from error
+    if X.shape[0] != n_lines or X.shape[1] > _LARGEST_INDEX or not np.isfinite(X.data).all():
+        raise ModelFileError(
+            f"{header.source}: the support vectors are not finite, or have an index above "
+            f"{_LARGEST_INDEX}"
         )
-    return coefficients.T.copy(), csr_array(X)
+    return coefficients, csr_array(X)
 
 
-def _picked_columns(pairs: list[list[bytes]], first: int, source: str) -> csr_array:
+def _picked_columns(pairs: list[list[bytes]], header: _Header) -> csr_array:
     """Return vectors that each select one column from rows of kernel values."""
     serials = []
     for row, rest in enumerate(pairs):
         index, _, value = rest[0].partition(b":") if rest else (b"", b"", b"")
         if index != b"0" or not value.isdigit() or not 1 <= int(value) <= _LARGEST_INDEX:
-            raise ModelFileError(
-                f"{source}, line {first + row}: a support vector of a precomputed kernel must be "
-                "0:number"
-            )
+            what = "a support vector of a precomputed kernel must be 0:number"
+            raise header.fault_in(header.first + row, what)
         serials.append(int(value) - 1)
-    n_rows, n_columns = len(serials), max(serials, default=-1) + 1
-    parts = np.ones(n_rows), (np.arange(n_rows), np.array(serials, dtype=np.intp))
-    return csr_array(parts, shape=(n_rows, n_columns))
+    parts = np.ones(len(serials)), (np.arange(len(serials)), np.array(serials, dtype=np.intp))
+    return csr_array(parts, shape=(len(serials), max(serials, default=-1) + 1))
 
 
 def _number(word: str) -> float:
@@ -377,13 +409,12 @@ def classifier_from_libsvm(
         scheme = one_vs_one(model.labels)
     except ArgumentError as error:
         raise ModelFileError(f"{source}: {error}") from error
-    pairs = {pair: k for k, pair in enumerate(model.pairs())}
     binaries = []
     for partition in scheme.partitions:
         (negative,), (positive,) = partition.negative, partition.positive
         pair = min(negative, positive), max(negative, positive)
-        name, is_first = str(partition.binary), positive < negative
-        binaries.append(binary_of_pair(model, pool, pair, pairs[pair], is_first, name))
+        name = str(partition.binary)
+        binaries.append(model.machine_of(pair, positive < negative, pool, name))
     solver = VOTES if model.prob_a is None else _COUPLED
     return compose_classifier(scheme, binaries, solver, pool.n_features, _unfitted_machine(model))
 
@@ -408,48 +439,6 @@ def pool_of(model: LibsvmModel, source: str, n_features: int | None) -> VectorPo
     return VectorPool(wide.toarray() if is_dense else wide)
 
 
-def binary_of_pair(
-    model: LibsvmModel,
-    pool: VectorPool,
-    pair: tuple[int, int],
-    number: int,
-    first_is_positive: bool,
-    name: str,
-) -> TrainedBinary:
-    """Return the machine of a pair of classes as a trained binary.
-
-    Parameters
-    ----------
-    model, pool : the model and its vectors
-    pair : positions of the two classes in the file
-    number : position of the pair in the file
-    first_is_positive : whether the first class of the pair is the +1 side
-    name : name of the binary
-    """
-    i, j = pair
-    starts = np.concatenate([[0], np.cumsum(model.n_vectors)])
-    own = np.arange(starts[i], starts[i + 1]), np.arange(starts[j], starts[j + 1])
-    rows = np.concatenate(own)
-    coefficients = np.concatenate(
-        [model.coefficients[j - 1, own[0]], model.coefficients[i, own[1]]]
-    )
-    is_used = coefficients != 0
-    sign = 1.0 if first_is_positive else -1.0
-    machine = KernelMachine(
-        model.kernel,
-        pool,
-        rows[is_used].astype(np.intp),
-        sign * coefficients[is_used],
-        -sign * float(model.rho[number]),
-    )
-    calibrator: Calibrator = UncalibratedMap()
-    if model.prob_a is not None and model.prob_b is not None:
-        # LIBSVM's map gives the probability of the first class.
-        slope, intercept = -float(model.prob_a[number]), -sign * float(model.prob_b[number])
-        calibrator = SigmoidCalibrator.of(slope, intercept)
-    return TrainedBinary(name, Output.MARGIN, machine, calibrator)
-
-
 def _unfitted_machine(model: LibsvmModel) -> Any:
     kind = SVC if model.svm_type == "c_svc" else NuSVC
     if model.is_precomputed:
@@ -460,48 +449,28 @@ def _unfitted_machine(model: LibsvmModel) -> Any:
 # -- scalers as range files of svm-scale -----------------------------------------------------------
 
 
-def print_range(scaler: Any) -> str:
-    """Return the text of the range file with which svm-scale does the same as a fitted scaler.
+def print_range(scaling: Scaling) -> str:
+    """Return the text of the range file with which svm-scale does the same as scalers.
 
     ``svm-scale -r FILE`` maps each feature linearly: its smallest value to a lower bound and its
-    largest to an upper bound, which are the same for all features. Every scaler that shifts and
-    scales features separately can be written this way.
+    largest to an upper bound, which are the same for all features. Every scaling of separate
+    features can be written this way.
 
     Examples
     --------
-    >>> print(print_range(StandardScaler().fit([[1.0, 0.0], [3.0, 8.0]])), end="")
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> pipeline = make_pipeline(StandardScaler(), SVC()).fit([[1, 0], [3, 8]], [0, 1])
+    >>> scaling, _ = peel_scalers(pipeline)
+    >>> print(print_range(scaling), end="")
     x
     -1 1
     1 1.0 3.0
     2 0.0 8.0
     """
-    shift, scale = _shift_and_scale(scaler)
-    lines = ["x", "-1 1"]
-    lines += [
-        f"{index} {low!r} {high!r}"
-        for index, (low, high) in enumerate(
-            zip((shift - scale).tolist(), (shift + scale).tolist(), strict=True), 1
-        )
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _shift_and_scale(scaler: Any) -> tuple[Any, Any]:
-    """Return a and b such that the scaler turns x into (x − a) / b."""
-    kind, n_features = type(scaler), getattr(scaler, "n_features_in_", 0)
-    zeros, ones = np.zeros(n_features), np.ones(n_features)
-    if kind is StandardScaler:
-        shift = scaler.mean_ if scaler.with_mean else zeros
-        return shift, scaler.scale_ if scaler.with_std else ones
-    if kind is MinMaxScaler and not scaler.clip:
-        # It computes x · scale_ + min_.
-        return -scaler.min_ / scaler.scale_, 1 / scaler.scale_
-    if kind is MaxAbsScaler:
-        return zeros, scaler.scale_
-    raise ArgumentError(
-        f"svm-scale cannot do what {scaler!r} does. Use StandardScaler, MaxAbsScaler, or "
-        "MinMaxScaler without clip."
-    )
+    centre, reach = scaling.centre - scaling.offset / scaling.factor, 1 / scaling.factor
+    ranges = zip((centre - reach).tolist(), (centre + reach).tolist(), strict=True)
+    lines = [f"{index} {low!r} {high!r}" for index, (low, high) in enumerate(ranges, 1)]
+    return "\n".join(["x", "-1 1", *lines, ""])
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -528,15 +497,14 @@ def write_libsvm(
     range_file : file, optional
         Where to write the scaling of a pipeline, for ``svm-scale -r``.
     """
-    scaler, core = _split_scaler(classifier)
-    if scaler is not None and range_file is None:
+    scaling, core = _split_scaling(classifier)
+    if scaling is not None and range_file is None:
         raise ArgumentError(
-            f"the pipeline scales features with {type(scaler).__name__}, which a LIBSVM model "
-            "cannot hold. Use ",
+            "the pipeline scales features, which a LIBSVM model cannot do. Use ",
             Argument("range_file"),
             " to write the scaling for svm-scale -r, or train on data that is already scaled.",
         )
-    if scaler is None and range_file is not None:
+    if scaling is None and range_file is not None:
         raise ArgumentError(
             Argument("range_file", os.fspath(range_file)),
             " is for the scaler of a pipeline, but there is no scaler. Leave it out.",
@@ -548,13 +516,12 @@ def write_libsvm(
             "a LIBSVM model can hold neither a prior nor costs. To write it without them, use "
             "with_prior(None).with_cost() of the classifier."
         )
-    if scaler is not None and range_file is not None:
-        ranges = print_range(scaler)
+    if scaling is not None and range_file is not None:
         with open_atomically(range_file) as file:
-            file.write(ranges.encode("ascii"))
+            file.write(print_range(scaling).encode("ascii"))
     with open_atomically(path) as file:
         file.write(text.encode("ascii"))
-    if core.composition_.final is not None:
+    if composition.final is not None:
         warn_caller(
             CalibrationWarning(
                 "a LIBSVM model cannot hold a final calibration, so svm-predict gives the "
@@ -567,20 +534,21 @@ def write_libsvm(
         )
 
 
-def _split_scaler(classifier: Any) -> tuple[Any, PolytomyClassifier]:
-    """Return the scaler before the classifier, or None, and the classifier."""
+def _split_scaling(classifier: Any) -> tuple[Scaling | None, PolytomyClassifier]:
+    """Return the scaling before the binaries, or None, and the classifier."""
     before, core = split_pipeline(classifier)
     if not isinstance(core, PolytomyClassifier):
         raise ArgumentError(
             f"{type(core).__name__} cannot be written as a LIBSVM model. Pass a PolytomyClassifier."
         )
     before += list_steps(getattr(core, "preprocessing_", None))
-    if len(before) > 1:
+    peeled = peel_scalers(make_pipeline(*before, core))
+    if peeled is None:
         raise ArgumentError(
-            "a LIBSVM model can have one scaler before it, but there are "
-            f"{len(before)} steps before the binaries. Use a single scaler."
+            f"svm-scale cannot do what {', '.join(map(repr, before))} does. Use StandardScaler, "
+            "MaxAbsScaler, or MinMaxScaler without clip."
         )
-    return (before[0] if before else None), core
+    return peeled[0], core
 
 
 def _libsvm_model(classifier: PolytomyClassifier) -> LibsvmModel:
@@ -600,91 +568,86 @@ def _libsvm_model(classifier: PolytomyClassifier) -> LibsvmModel:
             f"labels of LIBSVM must be integers; got {labels.tolist()[0]!r}. Fit with integers as "
             "labels."
         )
-    binaries, is_first_positive = _pairwise(composition, np.argsort(np.argsort(positions)))
-    machines = [binary.estimator for binary in binaries]
-    kernels = {kernel_of(machine) for machine in machines}
+    pairs = _pairwise(composition, np.argsort(np.argsort(positions)))
+    kernels = {kernel_of(pair.machine) for pair in pairs}
     kernel = kernels.pop()
     if kernels or kernel is None:
         raise ArgumentError(
             "a LIBSVM model needs support vector machines that all have the same kernel and no "
             "scalers. Scale the data before training, and use the same SVC for all partitions."
         )
-    signs = [
-        (1.0 if first else -1.0) * (1.0 if binary.positive_index == 1 else -1.0)
-        for binary, first in zip(binaries, is_first_positive, strict=True)
-    ]
-    vectors, n_vectors, coefficients = _common_vectors(machines, signs, len(labels))
-    rho = [
-        -sign * float(np.ravel(m.intercept_)[0]) for m, sign in zip(machines, signs, strict=True)
-    ]
-    prob_a, prob_b = _sigmoids(binaries, is_first_positive)
     return LibsvmModel(
-        "nu_svc" if type(machines[0]) is NuSVC else "c_svc",
+        "nu_svc" if type(pairs[0].machine) is NuSVC else "c_svc",
         kernel,
         False,
         tuple(labels.tolist()),
-        n_vectors,
-        vectors,
-        coefficients,
-        np.array(rho),
-        prob_a,
-        prob_b,
+        *_common_vectors(pairs, len(labels)),
+        np.array([-pair.sign * float(np.ravel(pair.machine.intercept_)[0]) for pair in pairs]),
+        *_sigmoids(pairs),
     )
 
 
-def _pairwise(
-    composition: Composition, rank: NDArray[np.intp]
-) -> tuple[list[TrainedBinary], list[bool]]:
-    """Return the binary of each pair of classes, and whether its +1 side is the first class.
+class _Pair(NamedTuple):
+    """The binary of the classes i and j, and whether its +1 side is class i."""
 
-    Pairs are in LIBSVM's order, with classes sorted by rank.
-    """
-    n_classes = len(composition.classes)
-    found: dict[tuple[int, int], tuple[TrainedBinary, bool]] = {}
+    i: int
+    j: int
+    binary: TrainedBinary
+    first_is_positive: bool
+
+    @property
+    def machine(self) -> Any:
+        return self.binary.estimator
+
+    @property
+    def sign(self) -> float:
+        """What the machine's numbers are multiplied with, so that class i is positive."""
+        return 1.0 if self.first_is_positive == (self.binary.positive_index == 1) else -1.0
+
+
+def _pairwise(composition: Composition, rank: NDArray[np.intp]) -> list[_Pair]:
+    """Return the binary of each pair of classes in LIBSVM's order, with classes sorted by rank."""
+    found: dict[tuple[int, ...], _Pair] = {}
     for binary, dichotomy in zip(composition.binaries, composition.dichotomies, strict=True):
         sides = rank[[*dichotomy.negative, *dichotomy.positive]].tolist()
-        if len(dichotomy.negative) == len(dichotomy.positive) == 1:
-            found[min(sides), max(sides)] = binary, sides[1] < sides[0]
-    wanted = [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+        if len(sides) == 2:
+            i, j = sorted(sides)
+            found[i, j] = _Pair(i, j, binary, i == sides[1])
+    wanted = list(combinations(range(len(composition.classes)), 2))
     if len(composition.binaries) != len(wanted) or set(found) != set(wanted):
         raise ArgumentError(
             "a LIBSVM model needs one machine for each pair of classes. Fit with ",
             Argument("scheme", "one-vs-one"),
             ".",
         )
-    binaries, firsts = zip(*(found[pair] for pair in wanted), strict=True)
-    return list(binaries), list(firsts)
+    return [found[pair] for pair in wanted]
 
 
 def _common_vectors(
-    machines: list[Any], signs: list[float], n_classes: int
-) -> tuple[csr_array, tuple[int, ...], NDArray[np.float64]]:
-    """Return the vectors sorted by class, their number in each class, and their coefficients."""
-    pool = pool_by_bytes([csr_array(machine.support_vectors_) for machine in machines])
-    pairs = [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
-    entries: list[dict[int, dict[int, float]]] = [{} for _ in range(n_classes)]
-    for (i, j), machine, sign, places in zip(pairs, machines, signs, pool.places, strict=True):
-        dual = machine.dual_coef_
-        dual = sign * np.ravel(dual.toarray() if hasattr(dual, "toarray") else dual)
-        for place, coefficient in zip(places.tolist(), dual.tolist(), strict=True):
-            # A positive coefficient belongs to a vector of the first class.
-            own, row = (i, j - 1) if coefficient > 0 else (j, i)
-            of_vector = entries[own].setdefault(place, {})
-            of_vector[row] = of_vector.get(row, 0.0) + coefficient
-    rows = [place for of_class in entries for place in of_class]
-    coefficients = np.zeros((n_classes - 1, len(rows)))
-    every = [of_vector for of_class in entries for of_vector in of_class.values()]
-    for column, of_vector in enumerate(every):
-        for row, value in of_vector.items():
-            coefficients[row, column] = value
-    return csr_array(pool.vectors[rows]), tuple(map(len, entries)), coefficients
+    pairs: Sequence[_Pair], n_classes: int
+) -> tuple[tuple[int, ...], csr_array, NDArray[np.float64]]:
+    """Return the number of vectors in each class, the vectors in that order, and coefficients."""
+    pool = pool_by_bytes([csr_array(pair.machine.support_vectors_) for pair in pairs])
+    entries = []
+    for pair, places in zip(pairs, pool.places, strict=True):
+        dual = pair.machine.dual_coef_
+        dual = pair.sign * np.ravel(dual.toarray() if hasattr(dual, "toarray") else dual)
+        # A positive coefficient belongs to a vector of the first class.
+        owners = np.where(dual > 0, pair.i, pair.j)
+        entries.append((owners, places, np.where(dual > 0, pair.j - 1, pair.i), dual))
+    owners, places, rows, values = map(np.concatenate, zip(*entries, strict=True))
+    vectors, columns = np.unique(np.stack([owners, places]), axis=1, return_inverse=True)
+    coefficients = np.zeros((n_classes - 1, vectors.shape[1]))
+    np.add.at(coefficients, (rows, columns.ravel()), values)
+    counts = np.bincount(vectors[0], minlength=n_classes)
+    return tuple(counts.tolist()), csr_array(pool.vectors[vectors[1]]), coefficients
 
 
 def _sigmoids(
-    binaries: list[TrainedBinary], is_first_positive: list[bool]
+    pairs: Sequence[_Pair],
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
     """Return LIBSVM's A and B of each pair, or None if no binary is calibrated."""
-    maps = [binary.calibrator for binary in binaries]
+    maps: list[Any] = [pair.binary.calibrator for pair in pairs]
     if not all(isinstance(each, LogisticMap) for each in maps):
         raise ArgumentError(
             "a LIBSVM model can only be calibrated with sigmoids. Fit with ",
@@ -693,6 +656,7 @@ def _sigmoids(
         )
     if all(isinstance(each, UncalibratedMap) for each in maps):
         return None, None
-    slopes = np.array([each.slope_ for each in maps])  # type: ignore[union-attr]
-    intercepts = np.array([each.intercept_ for each in maps])  # type: ignore[union-attr]
-    return -slopes, np.where(is_first_positive, -intercepts, intercepts)
+    intercepts = np.array([each.intercept_ for each in maps])
+    is_first = [pair.first_is_positive for pair in pairs]
+    slopes = np.array([each.slope_ for each in maps])
+    return -slopes, np.where(is_first, -intercepts, intercepts)

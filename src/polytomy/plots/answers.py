@@ -187,12 +187,7 @@ class ReliabilityDisplay:
         }
         (self.line_,) = ax.plot(self.bins.predicted, self.bins.observed, **style | line_options)
         self.line_.set_gid(_CURVE)
-        self.intervals_ = None
-        if intervals:
-            self.intervals_ = ax.vlines(
-                self.bins.predicted, self.bins.lower, self.bins.upper,
-                color=self.line_.get_color(), alpha=0.45, linewidth=1.2, zorder=1.5,
-            )  # fmt: skip
+        self.intervals_ = _draw_intervals(ax, self.bins, self.line_, 1.2) if intervals else None
         ax.set_xlabel(f"probability of {self.event}", **canvas.PLAIN_TEXT)
         ax.set_ylabel(
             "fraction that is right"
@@ -227,6 +222,14 @@ def _select(
         )
     column = judged.classes.index(pos_label)
     return judged.proba[:, column], judged.indicators[:, column], judged.weight
+
+
+def _draw_intervals(ax: Any, bins: ReliabilityBins, line: Any, width: float) -> Any:
+    """Draw the intervals of the frequencies in the colour of the curve; return them."""
+    return ax.vlines(
+        bins.predicted, bins.lower, bins.upper, color=line.get_color(), alpha=0.45,
+        linewidth=width, zorder=1.5,
+    )  # fmt: skip
 
 
 def draw_diagonal(ax: Any) -> Any:
@@ -444,10 +447,7 @@ class BinaryReliabilityDisplay:
             bins = self.bins[k]
             draw_diagonal(panel)
             (line,) = panel.plot(bins.predicted, bins.observed, **style | line_options)
-            panel.vlines(
-                bins.predicted, bins.lower, bins.upper, color=line.get_color(), alpha=0.45,
-                linewidth=1, zorder=1.5,
-            )  # fmt: skip
+            _draw_intervals(panel, bins, line, 1)
             panel.set(xlim=(-0.04, 1.04), ylim=(-0.04, 1.04), xticks=[0, 0.5, 1])
             panel.set_yticks([0, 0.5, 1])
             canvas.style_axes(panel)

@@ -15,7 +15,7 @@ from sklearn.metrics import ConfusionMatrixDisplay as SklearnConfusionMatrixDisp
 
 from polytomy.distances import ClassDistances
 from polytomy.errors import Argument, ArgumentError, ControlWarning
-from polytomy.inputs.arguments import Parameter, did_you_mean
+from polytomy.inputs.arguments import Parameter
 from polytomy.metrics.metric import check_predicted_labels
 from polytomy.model.arrangement import bind_classes
 from polytomy.model.scheme_argument import members_of, scheme_from
@@ -35,6 +35,7 @@ _NORMALIZED: dict[str, Callable[[NDArray[Any]], NDArray[np.float64]]] = {
 }
 _NORMALIZE = Parameter("normalize", choices=tuple(_NORMALIZED), allows_none=True)
 Linkage = Literal["single", "complete", "average"]
+_LINKAGE = Parameter("linkage", choices=get_args(Linkage))
 _MOST_DISTANCES = 12
 _DISTANCE_CELL, _LEAST_SIDE = 0.32, 1.6  # inches
 _CODE_CELL = 0.3  # inches
@@ -203,28 +204,21 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         self,
         *,
         include_values: bool | None = None,
-        cmap: Any = None,
-        xticks_rotation: Any = None,
         values_format: str | None = None,
         ax: Any = None,
         colorbar: bool = True,
-        im_kw: dict[str, Any] | None = None,
-        text_kw: dict[str, Any] | None = None,
     ) -> Self:
         """Draw the matrix.
+
+        ``im_``, ``text_`` and ``ax_`` are matplotlib's, to change colours, texts and ticks.
 
         Parameters
         ----------
         include_values : bool, optional
             Whether to write the values; by default for up to 20 classes.
-        cmap : matplotlib colour map, optional
-            For the values of all cells, instead of the shades of this class.
-        xticks_rotation : {"vertical", "horizontal"} or float, optional
         values_format : str, optional
         ax : matplotlib axes, optional
         colorbar : bool, default=True
-        im_kw, text_kw : dicts, optional
-            Arguments of matplotlib's ``imshow`` and ``text``.
         """
         matrix = np.asarray(self.confusion_matrix)
         n_classes = len(matrix)
@@ -233,46 +227,31 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         side = min(max(_CONFUSION_CELL * n_classes, _SIDES[0]), _SIDES[1])
         margin = 0.6 + canvas.estimate_length(texts)
         ax = canvas.axes_or_new(ax, side + margin + 1.0 * colorbar, side + margin, is_square=True)
-        shades = self._shades() if cmap is None else matrix
-        style: dict[str, Any] = {"interpolation": "nearest", "cmap": cmap}
-        if cmap is None:
-            style |= {"cmap": _error_colours(), "vmin": -1, "vmax": 1}
-        self.im_ = ax.imshow(shades, **style | (im_kw or {}))
+        shares = getattr(self, "_shares", None)
+        shades = shade_confusion(shares_of_rows(matrix) if shares is None else shares)
+        self.im_ = ax.imshow(
+            shades, interpolation="nearest", cmap=_error_colours(), vmin=-1, vmax=1
+        )
         width, height = canvas.size_in_inches(ax)
         self.text_: NDArray[Any] | None = None
         if include_values or (include_values is None and n_classes <= _MOST_NUMBERS):
             room = min(width, height) / n_classes
-            self._write_values(matrix, values_format, room, text_kw or {})
+            self._write_values(matrix, values_format, room)
         self._draw_blocks(ax)
         ax.set(xlabel="predicted class", ylabel="true class", ylim=(n_classes - 0.5, -0.5))
         canvas.label_classes(ax.xaxis, texts, width)
         canvas.label_classes(ax.yaxis, texts, height)
-        if xticks_rotation is not None:
-            ax.tick_params(axis="x", labelrotation={"vertical": 90, "horizontal": 0}.get(
-                xticks_rotation, xticks_rotation
-            ))  # fmt: skip
         canvas.style_axes(ax, is_matrix=True)
         if colorbar:
-            title = "wrong  ←  share of row  →  right" if cmap is None else ""
+            title = "wrong  ←  share of row  →  right"
             bar = canvas.add_colorbar(self.im_, title, shrink=0.8)
             bar.ax.tick_params(length=2)
-            if cmap is None:
-                bar.set_ticks(
-                    [-1, -2 / 3, -1 / 3, 0, 0.5, 1],
-                    labels=["100 %", "10 %", "1 %", "0", "50 %", "100 %"],
-                )
+            labels = ["100 %", "10 %", "1 %", "0", "50 %", "100 %"]
+            bar.set_ticks([-1, -2 / 3, -1 / 3, 0, 0.5, 1], labels=labels)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _shades(self) -> NDArray[np.float64]:
-        shares = getattr(self, "_shares", None)
-        if shares is None:
-            shares = shares_of_rows(np.asarray(self.confusion_matrix))
-        return shade_confusion(shares)
-
-    def _write_values(
-        self, matrix: Any, values_format: str | None, room: float, text_kw: dict[str, Any]
-    ) -> None:
+    def _write_values(self, matrix: Any, values_format: str | None, room: float) -> None:
         if values_format is None:
             is_counts = matrix.dtype.kind in "iu"
             values_format = "d" if is_counts else ".2f" if matrix.max() <= 1 else ".3g"
@@ -281,7 +260,7 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         size = max(4.0, min(_NUMBER_SIZE, 72 * room * 0.9 / (0.62 * longest)))
         # Without zeros the errors are easier to see.
         shown = np.where(matrix == 0, "", written).tolist()
-        self.text_ = canvas.write_in_cells(self.im_, shown, **{"fontsize": size} | text_kw)
+        self.text_ = canvas.write_in_cells(self.im_, shown, fontsize=size)
 
     def _draw_blocks(self, ax: Any) -> None:
         from matplotlib.patches import Rectangle
@@ -355,7 +334,6 @@ def distances(
     between: ClassDistances,
     *,
     linkage: Linkage = "single",
-    figure: Any = None,
     ax: Any = None,
 ) -> Any:
     """Draw distances between classes as a heat map, in the order of the dendrogram next to it.
@@ -364,9 +342,8 @@ def distances(
     ----------
     between : ClassDistances, as returned by the functions of `polytomy.distances`
     linkage : {"single", "complete", "average"}
-    figure : matplotlib figure, optional
     ax : matplotlib axes, optional
-        Axes to divide between the dendrogram and the heat map, instead of a figure.
+        Axes to divide between the dendrogram and the heat map, instead of a new figure.
 
     Returns
     -------
@@ -387,18 +364,11 @@ def distances(
             f" must be ClassDistances; got {type(between).__name__}. Compute them with "
             "polytomy.distances.",
         )
-    if linkage not in get_args(Linkage):
-        raise ArgumentError(
-            Argument("linkage", linkage),
-            f" is unknown.{did_you_mean(linkage, get_args(Linkage))} Use one of "
-            f"{', '.join(get_args(Linkage))}.",
-        )
+    _LINKAGE.check(linkage)
     n_classes = len(between)
     if n_classes < 2:
         raise ArgumentError("A single class has no distances to draw.")
-    if figure is not None and ax is not None:
-        raise ArgumentError("Pass ", Argument("figure"), " or ", Argument("ax"), ", not both.")
-    left, right = _make_axes(between, figure, ax)
+    left, right = _make_axes(between, ax)
     joined = hierarchy.linkage(squareform(between.matrix, checks=False), linkage)
     with warnings.catch_warnings():
         # If all distances are zero, its axis has no length until it is set below.
@@ -438,18 +408,18 @@ def distances(
     return left, right
 
 
-def _make_axes(between: ClassDistances, figure: Any, ax: Any) -> tuple[Any, Any]:
+def _make_axes(between: ClassDistances, ax: Any) -> tuple[Any, Any]:
     """Return axes for the dendrogram and the heat map."""
     if ax is not None:
         ax.set_axis_off()
         return ax.inset_axes([0.0, 0.0, 0.28, 0.85]), ax.inset_axes([0.32, 0.0, 0.68, 0.85])
-    if figure is None:
-        side = max(_LEAST_SIDE, _DISTANCE_CELL * min(len(between), 40))
-        margin = canvas.estimate_length(map(str, between.classes))
-        size = 1.5 * side + margin + 1.6, side + margin + 1.4
-        figure = canvas.import_pyplot().figure(figsize=size, layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(1, 2.2))
-    return left, right
+    side = max(_LEAST_SIDE, _DISTANCE_CELL * min(len(between), 40))
+    margin = canvas.estimate_length(map(str, between.classes))
+    _, axes = canvas.import_pyplot().subplots(
+        1, 2, figsize=(1.5 * side + margin + 1.6, side + margin + 1.4), layout="constrained",
+        width_ratios=(1, 2.2),
+    )  # fmt: skip
+    return axes[0], axes[1]
 
 
 def code(scheme: Scheme | CodingMatrix | Any, *, ax: Any = None) -> Any:

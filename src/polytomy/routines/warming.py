@@ -250,10 +250,9 @@ def _linear_example(dtype: Any) -> Example:
 
 
 def _calibration_examples() -> Iterator[Example]:
-    values, halves = np.array([-1.0, 1.0]), np.array([0.25, 0.75])
-    is_positive, ones = values > 0, np.ones(2)
-    yield Example("calibration", "fit_sigmoids", (values, is_positive, ones, np.array([0, 2])))
-    yield Example("calibration", "fit_log_odds", (values[:, np.newaxis], halves, ones))
+    values, ones = np.array([-1.0, 1.0]), np.ones(2)
+    sigmoid = values, values > 0, ones, np.array([0, 2]), np.ones(1, dtype=np.bool_)
+    yield Example("calibration", "fit_sigmoids", sigmoid)
     softmax = np.diag(values), np.array([0, 1]), np.ones((1, 2)), np.zeros((1, 3)), True, 1e-10
     yield Example("calibration", "fit_scale_and_bias", softmax)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
@@ -21,11 +20,6 @@ _MOST_WORK = 100
 _SOLVED_TWICE = ("one-vs-rest", "orthogonal")
 # GridSearchCV over a PolytomyClassifier needs this prefix, so it is accepted here too.
 _PREFIX = "estimator__"
-
-_FORM = (
-    ' must be a dict of lists of values, such as {"C": [1, 10], "gamma": [0.01, 0.1]}, or a list '
-    "of such dicts; got "
-)
 
 
 class Candidate(NamedTuple):
@@ -179,21 +173,17 @@ def expand_candidates(
     tree, C=1 gamma=0.5 | SVC(C=1, gamma=0.5)
     tree, C=10 gamma=0.5 | SVC(C=10, gamma=0.5)
     """
-    grids = [param_grid] if isinstance(param_grid, Mapping) else param_grid
-    if isinstance(grids, str) or not isinstance(grids, Iterable):
-        raise ArgumentError(Argument("param_grid"), f"{_FORM}{param_grid!r}.")
-    grids = list(grids)
-    if not grids:
+    try:
+        grid = ParameterGrid(param_grid)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(Argument("param_grid"), f": {error}") from None
+    if not len(grid):
         raise ArgumentError(Argument("param_grid"), " is empty. Give at least one parameter.")
     known = estimator.get_params(deep=True)
-    for grid in grids:
-        if not isinstance(grid, Mapping):
-            raise ArgumentError(Argument("param_grid"), f"{_FORM}{param_grid!r}.")
-        for name, values in grid.items():
-            _check_name(name, known, estimator)
-            _check_grid_values(name, values)
+    for name in {name: None for each in grid.param_grid for name in each}:
+        _check_name(name, known, estimator)
     expanded = []
-    points = [(params, _set_checked(estimator, params)) for params in ParameterGrid(grids)]
+    points = [(params, _set_checked(estimator, params)) for params in grid]
     for each in candidates:
         for params, own in points:
             name = f"{each.name}, {describe_params(params)}" if params else each.name
@@ -243,21 +233,6 @@ def _check_name(name: Any, known: Mapping[str, Any], estimator: Any) -> None:
             Argument("param_grid"),
             f": {type(estimator).__name__} has no parameter {name!r}.{hint}",
         )
-
-
-def _check_grid_values(name: str, values: Any) -> None:
-    if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
-        raise ArgumentError(
-            Argument("param_grid"),
-            f" must have a list of values for {name!r}; got {values!r}. Use [{values!r}].",
-        )
-    if isinstance(values, np.ndarray) and values.ndim != 1:
-        raise ArgumentError(
-            Argument("param_grid"),
-            f" has an array of {values.ndim} dimensions for {name!r}. Use a list of values.",
-        )
-    if len(values) == 0:
-        raise ArgumentError(Argument("param_grid"), f" has no values for {name!r}.")
 
 
 def _set_checked(estimator: Any, params: Mapping[str, Any]) -> Any:

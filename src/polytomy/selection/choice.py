@@ -1,33 +1,43 @@
-"""Choosing after a race: the cheapest candidate that is as good as the best, and the results.
+"""Choosing: after a race, with a table of its results, and the scheme of ``scheme="auto"``.
 
-A candidate that was dropped has fewer folds than the others, and folds differ. So ranks,
-differences and the Pareto set do not compare means over all folds, but use the common folds.
+A candidate that was dropped from a race has fewer folds than the others, and folds differ. So
+ranks, differences and the Pareto set do not compare means over all folds, but use common folds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.learners.workload import TrainingOptions
-from polytomy.model.arrangement import Solver, gives_probabilities
+from polytomy.model.arrangement import AUTO, Solver, gives_probabilities
+from polytomy.model.fitting import fit_binaries, plan_training
 from polytomy.model.scheme_argument import SchemeArgument
 from polytomy.selection.candidates import default_candidates
 from polytomy.selection.race import (
+    FoldResult,
     Progress,
     Race,
     RaceSetup,
     Runner,
-    comparison_folds,
+    count_samples,
     find_metric,
-    run_race,
+    make_schemes,
 )
+
+Floats = NDArray[np.float64]
 
 DEFAULT_SCORING = ("log_loss", "uncertainty_coefficient")
 """The metrics of a search: one of probabilities, which decides, and one of predictions."""
+
+# With scheme="auto", a cheaper scheme is taken if its log-loss is at most this many times the
+# lowest.
+_AS_GOOD = 1.01
 
 
 def choose_runner(race: Race) -> Runner:
@@ -37,18 +47,16 @@ def choose_runner(race: Race) -> Runner:
     runner is the number of samples that its binaries are trained on, which does not depend on the
     load of the machine.
     """
-    measured = [
-        runner for runner in race.survivors if np.isfinite(np.concatenate(runner.losses)).all()
-    ]
+    measured = [runner for runner in race.survivors if runner.is_measured]
     best = race.leader(measured)
-    good = [runner for runner in measured if _is_as_good(race, runner, best)]
+    gaps = [(runner, *race.gap(runner, best)) for runner in measured]
     # Among equally cheap runners, take the best; among equally good ones, the first.
-    return min(good, key=lambda each: (np.mean(each.n_training_samples), race.gap(each, best)[0]))
-
-
-def _is_as_good(race: Race, runner: Runner, best: Runner) -> bool:
-    gap, error = race.gap(runner, best)
-    return gap <= error
+    costs = [
+        (np.mean([each.n_training_samples for each in runner.folds]), gap, number)
+        for number, (runner, gap, error) in enumerate(gaps)
+        if gap <= error
+    ]
+    return measured[min(costs)[2]]
 
 
 def pareto_set(criteria: NDArray[np.float64]) -> list[int]:
@@ -89,64 +97,83 @@ def tabulate_race(race: Race, winner: Runner) -> dict[str, Any]:
     race : Race
     winner : the runner that was chosen
     """
-    runners = race.runners
+    runners, names = race.runners, list(race.survivors[0].folds[0].scores)
     best = race.leader(race.survivors)
-    results: dict[str, Any] = {
-        "candidate": np.array([each.candidate.name for each in runners], dtype=object),
-        "solver": np.array([str(each.candidate.solver) for each in runners], dtype=object),
-        "scheme": np.array(
-            [each.candidate.scheme_name or each.candidate.name for each in runners], dtype=object
-        ),
-        "n_folds": np.array([each.n_folds for each in runners]),
-        "n_binaries": np.array([_mean_or_nan(each.n_binaries) for each in runners]),
-        "n_training_samples": np.array([_mean_or_nan(each.n_training_samples) for each in runners]),
+    scores = {
+        name: _by_fold(race, lambda fold, name=name: fold.scores[name])  # type: ignore[misc]
+        for name in names
     }
-    for name in runners[0].scores:
-        results[f"mean_{name}"] = np.array([_mean_or_nan(each.scores[name]) for each in runners])
-        results[f"std_{name}"] = np.array([_std(each.scores[name]) for each in runners])
-        results[f"difference_{name}"] = np.array(
-            [_difference(each, best, name) for each in runners]
-        )
-    for kind in ("fit", "predict"):
-        seconds = [getattr(each, f"{kind}_seconds") for each in runners]
-        results[f"mean_{kind}_time"] = np.array([_mean_or_nan(each) for each in seconds])
+    fit, predict = (
+        _by_fold(race, lambda fold, kind=kind: getattr(fold, f"{kind}_seconds"))  # type: ignore[misc]
+        for kind in ("fit", "predict")
+    )
+    candidates = [runner.candidate for runner in runners]
+    results: dict[str, Any] = {
+        "candidate": _texts(each.name for each in candidates),
+        "solver": _texts(str(each.solver) for each in candidates),
+        "scheme": _texts(each.scheme_name or each.name for each in candidates),
+        "n_folds": np.array([each.n_folds for each in runners]),
+        "n_binaries": _mean(_by_fold(race, lambda fold: fold.n_binaries)),
+        "n_training_samples": _mean(_by_fold(race, lambda fold: fold.n_training_samples)),
+    }
+    is_run = np.isfinite(fit)
+    for name, values in scores.items():
+        of_best = np.where(is_run, values[runners.index(best)], np.nan)
+        results[f"mean_{name}"] = _mean(values)
+        results[f"std_{name}"] = _std(values, ddof=1)
+        results[f"difference_{name}"] = _mean(values) - _mean(of_best)
+    results["mean_fit_time"], results["mean_predict_time"] = _mean(fit), _mean(predict)
     places = [_place(race, each, best) for each in runners]
     results["rank"] = 1 + np.argsort(sorted(range(len(places)), key=places.__getitem__))
-    results["is_pareto"] = np.array(_are_pareto(runners))
+    losses = [
+        values if not find_metric(name).larger_is_better else -values
+        for name, values in scores.items()
+    ]
+    results["is_pareto"] = _are_pareto(np.stack([*losses, fit, predict], axis=2), is_run)
     results["is_chosen"] = np.array([each is winner for each in runners])
     results["is_dropped"] = np.array([bool(each.reason) for each in runners])
-    results["reason"] = np.array([each.reason for each in runners], dtype=object)
-    return results | _scikit_learn_columns(race, places)
-
-
-def _scikit_learn_columns(race: Race, places: Sequence[tuple[bool, float]]) -> dict[str, Any]:
-    """Return the columns that the ``cv_results_`` of scikit-learn's GridSearchCV have.
-
-    `places` are the sort keys of the runners.
-    """
-    runners = race.runners
-    columns: dict[str, Any] = {
-        "std_fit_time": _population_std([each.fit_seconds for each in runners]),
-        "mean_score_time": np.array([_mean_or_nan(each.predict_seconds) for each in runners]),
-        "std_score_time": _population_std([each.predict_seconds for each in runners]),
+    results["reason"] = _texts(each.reason for each in runners)
+    # The columns of GridSearchCV.
+    test = -losses[0]
+    results |= {
+        "std_fit_time": _std(fit),
+        "mean_score_time": _mean(predict),
+        "std_score_time": _std(predict),
     }
-    params = [dict(each.candidate.params or {}) for each in runners]
+    params = [dict(each.params or {}) for each in candidates]
     for name in sorted({name for each in params for name in each}):
-        columns[f"param_{name}"] = _masked([(name in each, each.get(name)) for each in params])
-    columns["params"] = params
-    deciding = next(iter(runners[0].scores))
-    metric = find_metric(deciding)
-    by_fold = [[-metric.as_loss(value) for value in each.scores[deciding]] for each in runners]
-    for fold in range(race.n_folds):
-        columns[f"split{fold}_test_score"] = np.array(
-            [values[fold] if fold < len(values) else np.nan for values in by_fold]
-        )
-    columns["mean_test_score"] = np.array([_mean_or_nan(values) for values in by_fold])
-    columns["std_test_score"] = _population_std(by_fold)
-    columns["rank_test_score"] = np.array(
+        results[f"param_{name}"] = _masked([(name in each, each.get(name)) for each in params])
+    results["params"] = params
+    results |= {f"split{fold}_test_score": column for fold, column in enumerate(test.T)}
+    results |= {"mean_test_score": _mean(test), "std_test_score": _std(test)}
+    results["rank_test_score"] = np.array(
         [1 + sum(other < own for other in places) for own in places], dtype=np.int32
     )
-    return columns
+    return results
+
+
+def _by_fold(race: Race, read: Callable[[FoldResult], float]) -> Floats:
+    """Return an array of shape (n_runners, n_folds); NaN where a runner was not measured."""
+    values = np.full((len(race.runners), race.n_folds), np.nan)
+    for row, runner in zip(values, race.runners, strict=True):
+        row[: runner.n_folds] = [read(fold) for fold in runner.folds]
+    return values
+
+
+def _mean(values: Floats) -> Floats:
+    """Return the mean of each row over its folds, or NaN without any."""
+    means: Floats = np.ma.masked_invalid(values).mean(axis=1).filled(np.nan)
+    return means
+
+
+def _std(values: Floats, ddof: int = 0) -> Floats:
+    """Return the standard deviation of each row over its folds, or NaN if there are too few."""
+    deviations: Floats = np.ma.masked_invalid(values).std(axis=1, ddof=ddof).filled(np.nan)
+    return deviations
+
+
+def _texts(values: Any) -> NDArray[Any]:
+    return np.array(list(values), dtype=object)
 
 
 def _masked(values: Sequence[tuple[bool, Any]]) -> Any:
@@ -162,54 +189,27 @@ def _masked(values: Sequence[tuple[bool, Any]]) -> Any:
     return np.ma.MaskedArray(column, mask=[not is_there for is_there, _ in values])
 
 
-def _population_std(values: Sequence[Sequence[float]]) -> NDArray[np.float64]:
-    """Return standard deviations divided by n, as in scikit-learn's searches."""
-    return np.array([np.std(each) if each else np.nan for each in values])
-
-
-def _mean_or_nan(values: Sequence[float]) -> float:
-    return float(np.mean(values)) if values else np.nan
-
-
-def _std(values: Sequence[float]) -> float:
-    return float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
-
-
-def _difference(runner: Runner, best: Runner, score: str) -> float:
-    """Return the mean of a runner's score minus that of the best, on the folds of the runner."""
-    return _mean_or_nan(runner.scores[score]) - _mean_or_nan(best.scores[score][: runner.n_folds])
-
-
 def _place(race: Race, runner: Runner, best: Runner) -> tuple[bool, float]:
     """Return the sort key for ranks: dropped runners last, then by the loss to the best."""
-    is_measured = runner.n_folds > 0 and np.isfinite(np.concatenate(runner.losses)).all()
-    return bool(runner.reason), race.gap(runner, best)[0] if is_measured else np.inf
+    return bool(runner.reason), race.gap(runner, best)[0] if runner.is_measured else np.inf
 
 
-def _are_pareto(runners: Sequence[Runner]) -> list[bool]:
-    """Return for each runner whether no other beats it on the folds that both have."""
-    n_folds = np.array([each.n_folds for each in runners])
-    if not n_folds.any():
-        return [True] * len(runners)
-    is_pareto = n_folds > 0
-    for n_common in set(n_folds.tolist()) - {0}:
-        criteria = np.array([_criteria(each, n_common) for each in runners])
-        for k in np.flatnonzero(is_pareto):
-            # Those whose common folds with the runner are exactly these.
-            are_rivals = (n_folds > 0) & (np.minimum(n_folds, n_folds[k]) == n_common)
-            is_pareto[k] = 0 in pareto_set(np.vstack([criteria[k], criteria[are_rivals]]))
-    found: list[bool] = is_pareto.tolist()
-    return found
+def _are_pareto(criteria: Floats, is_run: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return for each runner whether no other beats it on the folds that both have.
 
-
-def _criteria(runner: Runner, n_folds: int) -> list[float]:
-    """Return the criteria on the first folds, scores and times; smaller is better."""
-    scores = [
-        find_metric(name).as_loss(_mean_or_nan(values[:n_folds]))
-        for name, values in runner.scores.items()
-    ]
-    times = (runner.fit_seconds, runner.predict_seconds)
-    return [*scores, *(_mean_or_nan(seconds[:n_folds]) for seconds in times)]
+    Parameters
+    ----------
+    criteria : array of shape (n_runners, n_folds, n_criteria), smaller is better
+    is_run : array of shape (n_runners, n_folds), where a runner was measured
+    """
+    is_pareto = is_run[:, 0].copy()
+    for k in np.flatnonzero(is_pareto):
+        rivals = []
+        for other in np.flatnonzero(is_run[:, 0]):
+            common = is_run[k] & is_run[other]
+            rivals.append(criteria[[k, other]][:, common].mean(axis=1))
+        is_pareto[k] = all(0 in pareto_set(pair) for pair in rivals)
+    return is_pareto
 
 
 def choose_scheme(
@@ -225,8 +225,10 @@ def choose_scheme(
 ) -> SchemeArgument:
     """Return the scheme that suits the data, as a value of the parameter ``scheme``.
 
-    Candidates are compared on the folds of ``cv``, by `joint_log_loss` if the solver gives
-    probabilities and by the uncertainty coefficient otherwise.
+    The binaries of all candidates are trained once, with the folds of the calibrations, and each
+    dichotomy only once. The lowest out-of-fold log-loss wins, or a scheme within one percent of it
+    whose binaries train on fewer samples. If the solver gives no probabilities, those of the solver
+    "auto" are compared.
 
     Parameters
     ----------
@@ -239,20 +241,24 @@ def choose_scheme(
     n_classes = len(training.classes)
     if n_classes < 3:  # there is only one scheme
         return "one-vs-one"
-    deciding = "joint_log_loss" if gives_probabilities(solver) else DEFAULT_SCORING[1]
-    folds = comparison_folds(
-        training.cv,
-        X,
-        y,
-        training.random_state,
-        skips_incomplete=True,
-    )
-    race = run_race(
-        default_candidates(n_classes, solver, has_order=class_order is not None),
-        RaceSetup(X, y, estimator, training, models, class_order),
-        folds,
-        [find_metric(deciding)],
-        is_lenient=True,
-        progress=progress,
-    )
-    return choose_runner(race).candidate.scheme
+    setup = RaceSetup(X, y, estimator, training, models, class_order)
+    candidates = default_candidates(n_classes, solver, has_order=class_order is not None)
+    runners = [Runner(each) for each in candidates]
+    entries = make_schemes(runners, setup, np.arange(len(y)), is_lenient=True)
+    plan = plan_training([scheme for _, scheme in entries], training.classes, estimator, models)
+    final = "auto" if training.final_calibration is None else training.final_calibration
+    options = replace(training, final_calibration=final, wants_probabilities=True)
+    with nullcontext(None) if progress is None else progress(len(plan.dichotomies)) as listener:
+        trained = fit_binaries(plan.dichotomies, X, options, listener)
+    compared = solver if gives_probabilities(solver) else AUTO
+    losses, costs = [], []
+    for number in range(len(entries)):
+        columns = plan.columns_of(number)
+        composition = plan.only(number).compose(trained.take(columns), compared)
+        if composition.final is None:  # nothing could be held out: the first, one-vs-one
+            return entries[0][0].candidate.scheme
+        losses.append(composition.final.score["log_loss"])
+        costs.append(count_samples(plan, columns, training, slice(None)))
+    good = [k for k, loss in enumerate(losses) if loss <= _AS_GOOD * min(losses)]
+    chosen = min(good, key=lambda k: (costs[k], losses[k]))
+    return entries[chosen][0].candidate.scheme

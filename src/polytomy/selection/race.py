@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
@@ -50,8 +50,90 @@ from polytomy.solvers import METHODS
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
-Entry = tuple[Candidate, Scheme | SchemeEnsemble]
 Progress = Callable[[int], AbstractContextManager[TrainingListener]]
+Fold = tuple[Rows, Rows]
+"""The rows to train on, and the held-out rows."""
+
+# A candidate is dropped when it loses to the best by this many standard errors of the difference,
+# which happens by chance once in seven hundred times.
+_CLEAR_LOSS = 3.0
+# With fewer samples than this, no candidate is dropped.
+_LEAST_SAMPLES = 30
+_LABELS = frozenset({"labels"})
+_PROBABILITIES = frozenset({"labels", "confidence", "probabilities"})
+
+
+def comparison_folds(
+    cv: Any,
+    X: Any,
+    y: NDArray[Any],
+    random_state: Any = None,
+    **split_params: Any,
+) -> list[Fold]:
+    """Return pairs of training and held-out rows; every training part has all classes.
+
+    Parameters
+    ----------
+    cv : int, float, "auto", splitter or list of splits
+        A number divides the samples of each class among that many folds, or among as many as the
+        largest class has samples. If a class has only one sample, it is always trained on. A
+        fraction holds out that share of the samples once; "auto" is as for a classifier.
+    X, y : the data
+    random_state : fixes the folds if cv is a number
+    **split_params : further arguments of a splitter's ``split``, such as groups
+
+    Examples
+    --------
+    >>> y = np.array(["a", "b", "a", "b", "c"])
+    >>> folds = comparison_folds(2, None, y, random_state=0)
+    >>> [(len(training), len(held_out)) for training, held_out in folds]
+    [(3, 2), (3, 2)]
+    """
+    check_folds(cv)
+    if isinstance(cv, RoutedSplitter):
+        cv, split_params = cv.splitter, dict(cv.parameters)
+    cv = choose_folds(cv, len(y))
+    if isinstance(cv, int | np.integer):
+        return _deal_classes(y, int(cv), random_state)
+    if isinstance(cv, HoldOut):
+        mask, _ = cv.choose(y, random_state)
+        cv = [(~mask, mask)]
+    splits = cv.split(X, y, **split_params) if hasattr(cv, "split") else cv
+    folds = [
+        (row_numbers(training, len(y)), row_numbers(held_out, len(y)))
+        for training, held_out in splits
+    ]
+    n_classes = len(np.unique(y))
+    for number, (training, _) in enumerate(folds, start=1):
+        if len(np.unique(y[training])) < n_classes:
+            raise ArgumentError(
+                f"fold {number} of ",
+                Argument("cv"),
+                " trains without some of the classes. Use stratified folds, or a number of folds.",
+            )
+    if not folds:
+        raise ArgumentError(Argument("cv", cv), " makes no folds.")
+    return folds
+
+
+def _deal_classes(y: NDArray[Any], n_folds: int, random_state: Any) -> list[Fold]:
+    class_indices = np.unique(y, return_inverse=True)[1]
+    counts = np.bincount(class_indices)
+    n_folds = min(n_folds, int(counts.max()))
+    if n_folds < 2:
+        raise ArgumentError(
+            "every class has only one sample, so nothing can be held out. Use more samples, or "
+            "choose a scheme yourself."
+        )
+    generator = check_random_state(random_state)
+    fold_of = np.empty(len(y), dtype=np.intp)
+    first = 0
+    for class_index, count in enumerate(counts):
+        members = generator.permutation(np.flatnonzero(class_indices == class_index))
+        # Each class starts where the previous one stopped, so that the folds have equal sizes.
+        fold_of[members] = (first + np.arange(count)) % n_folds if count > 1 else -1
+        first += int(count) if count > 1 else 0
+    return [(np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(n_folds)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,405 +166,47 @@ class RaceSetup:
         return take_columns(X, training_rows) if takes_pairwise_values(self.estimator) else X
 
 
-class Measurement(NamedTuple):
-    """A candidate's predictions for held-out rows, and their cost.
+class FoldResult(NamedTuple):
+    """What a candidate did on one fold.
 
     Attributes
     ----------
-    scores : array of shape (n_held_out, n_classes), probabilities or other scores
-    winners : array of int, the index of each predicted class
+    scores : the value of each metric by name; NaN where it does not apply
+    losses : the losses to compare with other candidates: one per sample, or one for the fold
+    weight : the weight of each loss
     fit_seconds, predict_seconds : float, as if this had been the only candidate
-    n_binaries, n_training_samples : int
+    n_binaries, n_training_samples : int, of its scheme
     """
 
-    scores: Floats
-    winners: NDArray[np.intp]
+    scores: Mapping[str, float]
+    losses: Floats
+    weight: Floats
     fit_seconds: float
     predict_seconds: float
     n_binaries: int
     n_training_samples: int
 
 
-def is_trained_without_calibration(candidate: Candidate, calibration: Any) -> bool:
-    """Return whether the binaries of a candidate in a grid of parameters are not calibrated.
-
-    Votes use only the sign of a score, as in SVC, so they need no calibration unless it is
-    requested by name.
-
-    Parameters
-    ----------
-    candidate : Candidate
-    calibration : the parameter of the classifier
-
-    Examples
-    --------
-    >>> votes = Candidate("pairs, C=1", "one-vs-one", "hamming", {"C": 1}, SVC(C=1), "pairs")
-    >>> [is_trained_without_calibration(votes, each) for each in ("auto", "sigmoid")]
-    [True, False]
-    """
-    if candidate.estimator is None or candidate.gives_probabilities:
-        return False
-    is_automatic = isinstance(calibration, str) and calibration == "auto"
-    uses_only_signs = (
-        isinstance(candidate.solver, str) and METHODS[candidate.solver].uses_only_signs
-    )
-    return calibration is None or (is_automatic and uses_only_signs)
-
-
-@dataclass(slots=True, eq=False)
-class FoldMeasurer:
-    """Measures candidates on one fold after another.
-
-    Attributes
-    ----------
-    setup : RaceSetup
-    """
-
-    setup: RaceSetup
-    _grid: KernelGrid | UnsuitableError | None = field(init=False, default=None)
-
-    def measure(
-        self, entries: Sequence[Entry], rows: Rows, held_out: Rows, progress: Progress | None = None
-    ) -> list[Measurement]:
-        """Return the measurement of each candidate on held-out rows after training on others.
-
-        Parameters
-        ----------
-        entries : candidates, each with its scheme for the training rows
-        rows, held_out : rows of the data
-        progress : context manager that takes the number of partitions of a fold
-        """
-        batches = [_Batch(self.setup, entries, *each) for each in self._divide(entries)]
-        bar: AbstractContextManager[TrainingListener | None] = nullcontext(None)
-        if progress is not None:
-            bar = progress(sum(batch.n_to_train for batch in batches))
-        measured: dict[int, Measurement] = {}
-        with bar as listener:
-            listener = TrainingListener() if listener is None else listener
-            for batch in batches:
-                found = None
-                if not batch.is_calibrated:
-                    found = batch.measure_on_grid(self._kernel_grid(), rows, held_out, listener)
-                measured |= found or batch.measure(rows, held_out, listener)
-        return [measured[k] for k in range(len(entries))]
-
-    def _divide(self, entries: Sequence[Entry]) -> list[tuple[list[int], bool]]:
-        """Return which entries are trained together, and whether they are calibrated."""
-        calibration = self.setup.training.calibration
-        batches: dict[tuple[Any, bool], list[int]] = {}
-        for k, (candidate, _) in enumerate(entries):
-            is_calibrated = not is_trained_without_calibration(candidate, calibration)
-            key = _family_of(candidate.estimator), is_calibrated
-            batches.setdefault(key, []).append(k)
-        return [(positions, key[1]) for key, positions in batches.items()]
-
-    def _kernel_grid(self) -> KernelGrid | None:
-        """Return the kernel matrices of all the data, or None if they cannot be used."""
-        if self._grid is None:
-            training = self.setup.training
-            try:
-                self._grid = KernelGrid(
-                    self.setup.X,
-                    training.class_indices,
-                    training.memory_budget,
-                    training.n_jobs,
-                )
-            except UnsuitableError as reason:
-                self._grid = reason
-        return None if isinstance(self._grid, UnsuitableError) else self._grid
-
-
-def _family_of(estimator: Any) -> Any:
-    """Return a key that is the same for estimators that are trained together."""
-    if type(estimator) is not SVC:
-        return id(estimator)
-    params = estimator.get_params()
-    return tuple((name, repr(params[name])) for name in sorted(params) if name != "C")
-
-
-class _Batch:
-    """Candidates that are trained together, on one fold."""
-
-    def __init__(
-        self, setup: RaceSetup, entries: Sequence[Entry], positions: list[int], is_calibrated: bool
-    ) -> None:
-        self._setup = setup
-        self._entries = {k: entries[k] for k in positions}
-        self.is_calibrated = is_calibrated
-        estimators = {id(each.estimator): each.estimator for each, _ in self._entries.values()}
-        self._points = [
-            _Point(
-                setup,
-                setup.estimator if estimator is None else estimator,
-                {k: own for k, own in self._entries.items() if own[0].estimator is estimator},
-            )
-            for estimator in estimators.values()
-        ]
-
-    @property
-    def n_to_train(self) -> int:
-        """Number of binaries to train."""
-        return sum(
-            dichotomy.trained is None
-            for point in self._points
-            for dichotomy in point.plan.dichotomies
-        )
-
-    def measure(
-        self, rows: Rows, held_out: Rows, listener: TrainingListener
-    ) -> dict[int, Measurement]:
-        """Train all binaries, and return the measurement of each candidate by its position."""
-        setup, training = self._setup, self._setup.training
-        options = self._options(rows)
-        dichotomies = [each for point in self._points for each in point.plan.dichotomies]
-        # All parameters have the same seeds, as if each of them had been tried alone.
-        numbers = [len(point.plan.dichotomies) for point in self._points]
-        seeds = partition_seeds(options.random_state, max(numbers))
-        trained = fit_binaries(
-            dichotomies,
-            setup.samples(rows, rows),
-            options,
-            listener,
-            seeds=[seed for n in numbers for seed in seeds[:n]],
-        )
-        X = setup.samples(held_out, rows)
-        measured = {}
-        first = 0
-        for point, n_own in zip(self._points, numbers, strict=True):
-            sizes = point.sizes(rows)
-            for number, (k, (candidate, _)) in enumerate(point.entries.items()):
-                columns = point.plan.columns_of(number)
-                own = trained.take([first + column for column in columns])
-                final = training.final_calibration
-                own = own.with_final_calibration(choose_final_calibration(candidate.scheme, final))
-                started = perf_counter()
-                composition = point.plan.only(number).compose(own, candidate.solver)
-                calibrating = perf_counter() - started
-                seconds, scores = _time_scores(composition, X)
-                measured[k] = Measurement(
-                    scores,
-                    composition.winners(scores),
-                    own.seconds + calibrating,
-                    seconds,
-                    sum(point.plan.dichotomies[column].is_counted for column in columns),
-                    int(sum(sizes[column] for column in columns)),
-                )
-            first += n_own
-        return measured
-
-    def measure_on_grid(
-        self, grid: KernelGrid | None, rows: Rows, held_out: Rows, listener: TrainingListener
-    ) -> dict[int, Measurement] | None:
-        """Return the same from kernel matrices of all the data, or None if that is not possible."""
-        options = self._options(rows)
-        if grid is None or options.arguments.fit_params or options.arguments_by_model:
-            return None
-        # All values of C use the binaries of the first, so that they are trained together.
-        schemes = list({id(scheme): scheme for _, scheme in self._entries.values()}.values())
-        setup, training = self._setup, self._setup.training
-        svc = self._points[0].estimator
-        plan = plan_training(schemes, training.classes, svc, setup.models)
-        if any(each.estimator is not svc or each.whole for each in plan.dichotomies):
-            return None
-        rows_of_class = group_rows(training.class_indices[rows], len(training.classes))
-        problems = [
-            binary_problem(rows_of_class, each.negative, each.positive, name=each.name)
-            for each in plan.dichotomies
-        ]
-        try:
-            found = grid.score_held_out(
-                [point.estimator for point in self._points], problems, rows, held_out, options
-            )
-        except UnsuitableError:
-            return None
-        sizes = np.array([problem.n_samples for problem in problems])
-        number_of = {id(scheme): number for number, scheme in enumerate(schemes)}
-        measured = {}
-        for point, values in zip(self._points, found.values, strict=True):
-            answers = np.tanh(values / 2)  # the answers of binaries that are not calibrated
-            for k, (candidate, scheme) in point.entries.items():
-                number = number_of[id(scheme)]
-                columns = plan.columns_of(number)
-                started = perf_counter()
-                solved = [
-                    each.solve(answers, candidate.solver) for each in plan.arrangements[number]
-                ]
-                scores = np.mean(solved, axis=0) if len(solved) > 1 else solved[0]
-                seconds = perf_counter() - started
-                measured[k] = Measurement(
-                    scores,
-                    np.argmax(scores, axis=1),
-                    float(found.fit_seconds[columns].sum()),
-                    float(found.predict_seconds[columns].sum()) + seconds,
-                    len(columns),
-                    int(sizes[columns].sum()),
-                )
-            for problem in problems:
-                listener.trained(problem.name)
-        return measured
-
-    def _options(self, rows: Rows) -> TrainingOptions:
-        options = self._setup.training.take(rows)
-        if self.is_calibrated:
-            return options
-        return replace(options, calibration=None, final_calibration=None)
-
-
-@dataclass(eq=False)
-class _Point:
-    """The candidates of a batch that have the same parameters."""
-
-    setup: RaceSetup
-    estimator: Any
-    entries: dict[int, Entry]
-
-    @cached_property
-    def plan(self) -> TrainingPlan:
-        """The dichotomies that their schemes need."""
-        schemes = [scheme for _, scheme in self.entries.values()]
-        setup = self.setup
-        return plan_training(schemes, setup.training.classes, self.estimator, setup.models)
-
-    def sizes(self, rows: Rows) -> list[int]:
-        """Return the number of training samples of each dichotomy; zero for a further side."""
-        training = self.setup.training
-        counts = np.bincount(training.class_indices[rows], minlength=len(training.classes))
-        return [
-            sum(int(counts[k]) for k in (*each.negative, *each.positive)) if each.is_counted else 0
-            for each in self.plan.dichotomies
-        ]
-
-
-def _time_scores(composition: Composition, X: Any) -> tuple[float, Floats]:
-    """Return the prediction time in seconds, and the scores of the classes."""
-    composition.scores(take_rows(X, np.arange(1)))  # compiles routines and sets up the bank
-    started = perf_counter()
-    scores = composition.scores(X)
-    return perf_counter() - started, scores
-
-
-# -- The race: candidates are measured on the same held-out folds, and losers are dropped --
-
-
-Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
-"""The rows to train on, and the held-out rows."""
-
-# A candidate is dropped when it loses to the best by this many standard errors of the difference,
-# which happens by chance once in seven hundred times.
-_CLEAR_LOSS = 3.0
-# With fewer samples than this, no candidate is dropped.
-_LEAST_SAMPLES = 30
-_LABELS = frozenset({"labels"})
-_PROBABILITIES = frozenset({"labels", "confidence", "probabilities"})
-
-
-def comparison_folds(
-    cv: Any,
-    X: Any,
-    y: NDArray[Any],
-    random_state: Any = None,
-    *,
-    skips_incomplete: bool = False,
-    **split_params: Any,
-) -> list[Fold]:
-    """Return pairs of training and held-out rows; every training part has all classes.
-
-    Parameters
-    ----------
-    cv : int, float, "auto", splitter or list of splits
-        A number divides the samples of each class among that many folds, or among as many as the
-        largest class has samples. If a class has only one sample, it is always trained on. A
-        fraction holds out that share of the samples once; "auto" is as for a classifier.
-    X, y : the data
-    random_state : fixes the folds if cv is a number
-    skips_incomplete : whether to skip a fold that trains without some class; otherwise it is an
-        error
-    **split_params : further arguments of a splitter's ``split``, such as groups
-
-    Examples
-    --------
-    >>> y = np.array(["a", "b", "a", "b", "c"])
-    >>> folds = comparison_folds(2, None, y, random_state=0)
-    >>> [(len(training), len(held_out)) for training, held_out in folds]
-    [(3, 2), (3, 2)]
-    """
-    check_folds(cv)
-    if isinstance(cv, RoutedSplitter):
-        cv, split_params = cv.splitter, dict(cv.parameters)
-    cv = choose_folds(cv, len(y))
-    if isinstance(cv, int | np.integer):
-        return _deal_classes(y, int(cv), random_state)
-    if isinstance(cv, HoldOut):
-        mask, _ = cv.choose(y, random_state)
-        cv = [(~mask, mask)]
-    splits = cv.split(X, y, **split_params) if hasattr(cv, "split") else cv
-    folds = [
-        (row_numbers(training, len(y)), row_numbers(held_out, len(y)))
-        for training, held_out in splits
-    ]
-    n_classes = len(np.unique(y))
-    is_whole = [len(np.unique(y[training])) == n_classes for training, _ in folds]
-    if skips_incomplete and any(is_whole):
-        return [fold for fold, is_kept in zip(folds, is_whole, strict=True) if is_kept]
-    for number, is_kept in enumerate(is_whole, start=1):
-        if not is_kept:
-            raise ArgumentError(
-                f"fold {number} of ",
-                Argument("cv"),
-                " trains without some of the classes. Use stratified folds, or a number of folds.",
-            )
-    if not folds:
-        raise ArgumentError(Argument("cv", cv), " makes no folds.")
-    return folds
-
-
-def _deal_classes(y: NDArray[Any], n_folds: int, random_state: Any) -> list[Fold]:
-    class_indices = np.unique(y, return_inverse=True)[1]
-    counts = np.bincount(class_indices)
-    n_folds = min(n_folds, int(counts.max()))
-    if n_folds < 2:
-        raise ArgumentError(
-            "every class has only one sample, so nothing can be held out. Use more samples, or "
-            "choose a scheme yourself."
-        )
-    generator = check_random_state(random_state)
-    fold_of = np.empty(len(y), dtype=np.intp)
-    first = 0
-    for class_index, count in enumerate(counts):
-        members = generator.permutation(np.flatnonzero(class_indices == class_index))
-        # Each class starts where the previous one stopped, so that the folds have equal sizes.
-        fold_of[members] = (first + np.arange(count)) % n_folds if count > 1 else -1
-        first += int(count) if count > 1 else 0
-    return [(np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(n_folds)]
-
-
 @dataclass
 class Runner:
-    """A candidate and its results so far.
-
-    Attributes
-    ----------
-    candidate : Candidate
-    scores : the values of each score, fold by fold; NaN where the score does not apply
-    losses : the losses to compare with other runners, fold by fold: one per sample, or one per fold
-    fit_seconds, predict_seconds : time of each fold, as if this had been the only candidate
-    n_binaries, n_training_samples : of its scheme, fold by fold
-    reason : why it was dropped; empty if it was not
-    """
+    """A candidate, its results so far, and why it was dropped; empty if it was not."""
 
     candidate: Candidate
-    scores: dict[str, list[float]]
-    losses: list[Floats] = field(default_factory=list)
-    fit_seconds: list[float] = field(default_factory=list)
-    predict_seconds: list[float] = field(default_factory=list)
-    n_binaries: list[int] = field(default_factory=list)
-    n_training_samples: list[int] = field(default_factory=list)
+    folds: list[FoldResult] = field(default_factory=list)
     reason: str = ""
 
     @property
     def n_folds(self) -> int:
         """Number of folds it was measured on."""
-        return len(self.losses)
+        return len(self.folds)
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it has a loss that can be compared with others."""
+        return bool(self.folds) and all(np.isfinite(each.losses).all() for each in self.folds)
+
+
+Entry = tuple[Runner, Scheme | SchemeEnsemble]
 
 
 @dataclass
@@ -490,8 +214,11 @@ class Race:
     """The result of a race: the runners, in the order of the candidates."""
 
     runners: list[Runner]
-    weights: list[Floats]
-    n_folds: int
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds that were run."""
+        return max(runner.n_folds for runner in self.runners)
 
     @property
     def survivors(self) -> list[Runner]:
@@ -500,11 +227,9 @@ class Race:
 
     def gap(self, runner: Runner, other: Runner) -> tuple[float, float]:
         """Return a runner's loss minus another's on their common folds, and its standard error."""
-        n_folds = min(runner.n_folds, other.n_folds)
-        losses = np.concatenate(runner.losses[:n_folds]) - np.concatenate(other.losses[:n_folds])
-        weight = np.concatenate(self.weights[:n_folds])
-        if len(losses) != len(weight):  # one loss per fold
-            weight = np.ones(len(losses))
+        common = list(zip(runner.folds, other.folds, strict=False))
+        losses = np.concatenate([one.losses - two.losses for one, two in common])
+        weight = np.concatenate([one.weight for one, _ in common])
         mean = float(np.average(losses, weights=weight))
         spread = np.sqrt(np.sum((weight * (losses - mean)) ** 2))
         return mean, float(spread / weight.sum())
@@ -563,24 +288,29 @@ def run_race(
     on_fold : called after each fold
     """
     deciding = metrics[0]
-    have_probabilities = [each.gives_probabilities for each in candidates]
-    if deciding.needs_probabilities and not any(have_probabilities):
+    if deciding.needs_probabilities and not any(each.gives_probabilities for each in candidates):
         raise ArgumentError(
             Argument("scoring", deciding.name),
             " needs probabilities, but no candidate's solver gives them. Use ",
             Argument("scoring", "accuracy"),
             ".",
         )
-    runners = [Runner(each, {metric.name: [] for metric in metrics}) for each in candidates]
-    race = Race(runners, [], 0)
-    weight = setup.sample_weight
-    measurer = FoldMeasurer(setup)
+    race = Race([Runner(each) for each in candidates])
+    measurer = FoldMeasurer(setup, metrics)
     started = perf_counter()
-    for number, (training_rows, held_out) in enumerate(folds, start=1):
-        schemes = _make_schemes(runners, setup, training_rows, is_lenient=is_lenient)
-        _run_fold(schemes, measurer, training_rows, held_out, metrics, progress)
-        race.weights.append(weight[held_out])
-        race.n_folds = number
+    for number, (rows, held_out) in enumerate(folds, start=1):
+        entries = make_schemes(race.survivors, setup, rows, is_lenient=is_lenient)
+        if not entries:
+            first = race.runners[0]
+            raise ArgumentError(
+                "no candidate can be used on this data. The first of the ",
+                Argument("candidates"),
+                f", {first.candidate.name!r}: {first.reason}",
+            )
+        measurer.measure(entries, rows, held_out, progress)
+        for runner, _ in entries:
+            if deciding.needs_probabilities and not runner.candidate.gives_probabilities:
+                runner.reason = f'solver="{runner.candidate.solver}" does not give probabilities'
         if on_fold is not None:
             on_fold(race)
         if number == len(folds):
@@ -595,17 +325,25 @@ def run_race(
     return race
 
 
-def _make_schemes(
-    runners: Sequence[Runner], setup: RaceSetup, rows: NDArray[np.intp], *, is_lenient: bool
-) -> list[tuple[Runner, Scheme | SchemeEnsemble]]:
-    """Return the remaining runners, each with its scheme for the training rows."""
+def _drop_losers(race: Race) -> None:
+    survivors = race.survivors
+    best = race.leader(survivors)
+    for runner in survivors:
+        gap, error = race.gap(runner, best)
+        n_values = sum(len(each.losses) for each in runner.folds)
+        if runner is not best and n_values >= _LEAST_SAMPLES and gap > _CLEAR_LOSS * error:
+            runner.reason = f"dropped after fold {race.n_folds} ({best.candidate.name} was better)"
+
+
+def make_schemes(
+    runners: Sequence[Runner], setup: RaceSetup, rows: Rows, *, is_lenient: bool
+) -> list[Entry]:
+    """Return the runners, each with its scheme for some rows, without those that cannot be used."""
     X, y = setup.samples(rows, rows), setup.y[rows]
-    made = []
+    entries = []
     # Candidates that differ only in parameters have the same scheme.
     known: dict[int, Scheme | SchemeEnsemble] = {}
     for runner in runners:
-        if runner.reason:
-            continue
         candidate = runner.candidate
         try:
             scheme = known.get(id(candidate.scheme))
@@ -626,58 +364,305 @@ def _make_schemes(
                 raise candidate.refused(error) from error
             runner.reason = str(error)
         else:
-            made.append((runner, scheme))
-    if not made:
-        raise ArgumentError(
-            "no candidate can be used on this data. The first of the ",
-            Argument("candidates"),
-            f", {runners[0].candidate.name!r}: {runners[0].reason}",
+            entries.append((runner, scheme))
+    return entries
+
+
+# -- measuring -------------------------------------------------------------------------------------
+
+
+def is_trained_without_calibration(candidate: Candidate, calibration: Any) -> bool:
+    """Return whether the binaries of a candidate in a grid of parameters are not calibrated.
+
+    Votes use only the sign of a score, as in SVC, so they need no calibration unless it is
+    requested by name.
+
+    Parameters
+    ----------
+    candidate : Candidate
+    calibration : the parameter of the classifier
+
+    Examples
+    --------
+    >>> votes = Candidate("pairs, C=1", "one-vs-one", "hamming", {"C": 1}, SVC(C=1), "pairs")
+    >>> [is_trained_without_calibration(votes, each) for each in ("auto", "sigmoid")]
+    [True, False]
+    """
+    if candidate.estimator is None or candidate.gives_probabilities:
+        return False
+    is_automatic = isinstance(calibration, str) and calibration == "auto"
+    uses_only_signs = (
+        isinstance(candidate.solver, str) and METHODS[candidate.solver].uses_only_signs
+    )
+    return calibration is None or (is_automatic and uses_only_signs)
+
+
+def configure(classifier: Any, candidate: Candidate) -> Any:
+    """Return the classifier that a candidate stands for, with the parameters that were scored.
+
+    Parameters
+    ----------
+    classifier : unfitted PolytomyClassifier, with the parameters that all candidates share
+    candidate : Candidate
+    """
+    configured = clone(classifier).set_params(scheme=candidate.scheme, solver=candidate.solver)
+    if candidate.estimator is not None:
+        configured.set_params(estimator=clone(candidate.estimator))
+    if is_trained_without_calibration(candidate, classifier.calibration):
+        configured.set_params(calibration=None)
+    return configured
+
+
+@dataclass(slots=True, eq=False)
+class FoldMeasurer:
+    """Measures candidates on one fold after another.
+
+    Attributes
+    ----------
+    setup : RaceSetup
+    metrics : metrics to measure; the first one decides
+    """
+
+    setup: RaceSetup
+    metrics: Sequence[Metric]
+    _grid: KernelGrid | UnsuitableError | None = field(init=False, default=None)
+
+    def measure(
+        self, entries: Sequence[Entry], rows: Rows, held_out: Rows, progress: Progress | None = None
+    ) -> None:
+        """Add the results on held-out rows, after training on others, to the runners.
+
+        Parameters
+        ----------
+        entries : runners, each with its scheme for the training rows
+        rows, held_out : rows of the data
+        progress : context manager that takes the number of partitions of a fold
+        """
+        calibration = self.setup.training.calibration
+        together: dict[tuple[Any, bool], list[Entry]] = {}
+        for entry in entries:
+            candidate = entry[0].candidate
+            is_calibrated = not is_trained_without_calibration(candidate, calibration)
+            key = _family_of(candidate.estimator), is_calibrated
+            together.setdefault(key, []).append(entry)
+        batches = [
+            _Batch(self, rows, held_out, is_calibrated, self._divide(own))
+            for (_, is_calibrated), own in together.items()
+        ]
+        bar: AbstractContextManager[TrainingListener | None] = nullcontext(None)
+        if progress is not None:
+            bar = progress(sum(batch.n_to_train for batch in batches))
+        with bar as listener:
+            for batch in batches:
+                batch.measure(TrainingListener() if listener is None else listener)
+
+    def _divide(self, entries: Sequence[Entry]) -> list[_Point]:
+        """Return the entries by their parameters, each with the dichotomies that it needs."""
+        setup = self.setup
+        by_estimator: dict[int, list[Entry]] = {}
+        for entry in entries:
+            by_estimator.setdefault(id(entry[0].candidate.estimator), []).append(entry)
+        points = []
+        for own in by_estimator.values():
+            estimator = own[0][0].candidate.estimator
+            estimator = setup.estimator if estimator is None else estimator
+            schemes = [scheme for _, scheme in own]
+            plan = plan_training(schemes, setup.training.classes, estimator, setup.models)
+            points.append(_Point(estimator, own, plan))
+        return points
+
+    def kernel_grid(self) -> KernelGrid | None:
+        """Return the kernel matrices of all the data, or None if they cannot be used."""
+        if self._grid is None:
+            training = self.setup.training
+            try:
+                self._grid = KernelGrid(
+                    self.setup.X,
+                    training.class_indices,
+                    training.memory_budget,
+                    training.n_jobs,
+                )
+            except UnsuitableError as reason:
+                self._grid = reason
+        return None if isinstance(self._grid, UnsuitableError) else self._grid
+
+    def judge(
+        self, candidate: Candidate, held_out: Rows, scores: Floats, winners: NDArray[np.intp]
+    ) -> tuple[dict[str, float], Floats, Floats]:
+        """Return the value of each metric, the losses to compare, and their weights."""
+        training = self.setup.training
+        weight = check_weights(self.setup.sample_weight[held_out], len(held_out))
+        known = _PROBABILITIES if candidate.gives_probabilities else _LABELS
+        truth, labels = training.class_indices[held_out], training.classes.tolist()
+        judged = JudgedSamples(truth, scores, weight, labels, winners, known)
+        values = {
+            each.name: each.function(judged) if each.can_judge(judged) else np.nan
+            for each in self.metrics
+        }
+        deciding = self.metrics[0]
+        if deciding.losses is None:
+            return values, np.array([deciding.as_loss(values[deciding.name])]), np.ones(1)
+        return values, deciding.losses(judged), weight
+
+
+def _family_of(estimator: Any) -> Any:
+    """Return a key that is the same for estimators that are trained together."""
+    if type(estimator) is not SVC:
+        return id(estimator)
+    params = estimator.get_params()
+    return tuple((name, repr(params[name])) for name in sorted(params) if name != "C")
+
+
+class _Point(NamedTuple):
+    """Candidates of a batch that have the same parameters, and the dichotomies that they need."""
+
+    estimator: Any
+    entries: list[Entry]
+    plan: TrainingPlan
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Batch:
+    """Candidates that are trained together, on one fold."""
+
+    measurer: FoldMeasurer
+    rows: Rows
+    held_out: Rows
+    is_calibrated: bool
+    points: list[_Point]
+
+    @property
+    def n_to_train(self) -> int:
+        """Number of binaries to train."""
+        return sum(
+            dichotomy.trained is None
+            for point in self.points
+            for dichotomy in point.plan.dichotomies
         )
-    return made
+
+    def measure(self, listener: TrainingListener) -> None:
+        """Train all binaries, and add the results of each candidate to its runner."""
+        if self.is_calibrated or not self._measure_on_grid(listener):
+            self._measure(listener)
+
+    def _measure(self, listener: TrainingListener) -> None:
+        setup, training = self.measurer.setup, self.measurer.setup.training
+        options = self._options()
+        dichotomies = [each for point in self.points for each in point.plan.dichotomies]
+        # All parameters have the same seeds, as if each of them had been tried alone.
+        numbers = [len(point.plan.dichotomies) for point in self.points]
+        seeds = partition_seeds(options.random_state, max(numbers))
+        trained = fit_binaries(
+            dichotomies,
+            setup.samples(self.rows, self.rows),
+            options,
+            listener,
+            seeds=[seed for n in numbers for seed in seeds[:n]],
+        )
+        X = setup.samples(self.held_out, self.rows)
+        first = 0
+        for point, n_own in zip(self.points, numbers, strict=True):
+            for number, (runner, _) in enumerate(point.entries):
+                candidate, columns = runner.candidate, point.plan.columns_of(number)
+                own = trained.take([first + column for column in columns])
+                final = choose_final_calibration(candidate.scheme, training.final_calibration)
+                started = perf_counter()
+                composition = point.plan.only(number).compose(
+                    own.with_final_calibration(final), candidate.solver
+                )
+                fit_seconds = own.seconds + perf_counter() - started
+                predict_seconds, scores = _time_scores(composition, X)
+                winners = composition.winners(scores)
+                self._note(
+                    runner, point.plan, columns, scores, winners, fit_seconds, predict_seconds
+                )
+            first += n_own
+
+    def _measure_on_grid(self, listener: TrainingListener) -> bool:
+        """Do the same with kernel matrices of all the data; return whether that is possible."""
+        options = self._options()
+        grid = self.measurer.kernel_grid()
+        if grid is None or options.arguments.fit_params or options.arguments_by_model:
+            return False
+        # All values of C use the binaries of the first, so that they are trained together.
+        entries = [entry for point in self.points for entry in point.entries]
+        schemes = list({id(scheme): scheme for _, scheme in entries}.values())
+        setup, training = self.measurer.setup, self.measurer.setup.training
+        svc = self.points[0].estimator
+        plan = plan_training(schemes, training.classes, svc, setup.models)
+        if any(each.estimator is not svc or not each.is_binary for each in plan.dichotomies):
+            return False
+        rows_of_class = group_rows(training.class_indices[self.rows], len(training.classes))
+        problems = [
+            binary_problem(rows_of_class, each.negative, each.positive, name=each.name)
+            for each in plan.dichotomies
+        ]
+        svcs = [point.estimator for point in self.points]
+        try:
+            found = grid.score_held_out(svcs, problems, self.rows, self.held_out, options)
+        except UnsuitableError:
+            return False
+        number_of = {id(scheme): number for number, scheme in enumerate(schemes)}
+        for point, values in zip(self.points, found.values, strict=True):
+            answers = np.tanh(values / 2)  # the answers of binaries that are not calibrated
+            for runner, scheme in point.entries:
+                number = number_of[id(scheme)]
+                columns, solver = plan.columns_of(number), runner.candidate.solver
+                started = perf_counter()
+                solved = [each.solve(answers, solver) for each in plan.arrangements[number]]
+                scores = np.mean(solved, axis=0) if len(solved) > 1 else solved[0]
+                predict_seconds = perf_counter() - started + found.predict_seconds[columns].sum()
+                fit_seconds = found.fit_seconds[columns].sum()
+                winners = np.argmax(scores, axis=1)
+                self._note(runner, plan, columns, scores, winners, fit_seconds, predict_seconds)
+            for problem in problems:
+                listener.trained(problem.name)
+        return True
+
+    def _note(
+        self,
+        runner: Runner,
+        plan: TrainingPlan,
+        columns: Sequence[int],
+        scores: Floats,
+        winners: NDArray[np.intp],
+        fit_seconds: float,
+        predict_seconds: float,
+    ) -> None:
+        """Add the result of a candidate, whose binaries are some columns of a plan."""
+        judged = self.measurer.judge(runner.candidate, self.held_out, scores, winners)
+        n_samples = count_samples(plan, columns, self.measurer.setup.training, self.rows)
+        n_binaries = sum(plan.dichotomies[column].is_counted for column in columns)
+        runner.folds.append(
+            FoldResult(*judged, float(fit_seconds), float(predict_seconds), n_binaries, n_samples)
+        )
+
+    def _options(self) -> TrainingOptions:
+        options = self.measurer.setup.training.take(self.rows)
+        if self.is_calibrated:
+            return options
+        return replace(options, calibration=None, final_calibration=None)
 
 
-def _run_fold(
-    schemes: Sequence[tuple[Runner, Scheme | SchemeEnsemble]],
-    measurer: FoldMeasurer,
-    rows: NDArray[np.intp],
-    held_out: NDArray[np.intp],
-    metrics: Sequence[Metric],
-    progress: Progress | None,
-) -> None:
-    """Train the schemes' binaries on some rows, and measure the runners on others."""
-    setup = measurer.setup
-    entries = [(runner.candidate, scheme) for runner, scheme in schemes]
-    measured = measurer.measure(entries, rows, held_out, progress)
-    truth, labels = setup.training.class_indices[held_out], setup.training.classes.tolist()
-    weight = check_weights(setup.sample_weight[held_out], len(held_out))
-    for (runner, _), each in zip(schemes, measured, strict=True):
-        known = _PROBABILITIES if runner.candidate.gives_probabilities else _LABELS
-        judged = JudgedSamples(truth, each.scores, weight, labels, each.winners, known)
-        _note_scores(runner, judged, metrics)
-        runner.predict_seconds.append(each.predict_seconds)
-        runner.fit_seconds.append(each.fit_seconds)
-        runner.n_binaries.append(each.n_binaries)
-        runner.n_training_samples.append(each.n_training_samples)
+def count_samples(
+    plan: TrainingPlan, columns: Sequence[int], training: TrainingOptions, rows: Rows | slice
+) -> int:
+    """Return how many samples the binaries in some columns of a plan are trained on, in total.
+
+    Further sides of a partition do not count.
+    """
+    counts = np.bincount(training.class_indices[rows], minlength=len(training.classes))
+    dichotomies = [plan.dichotomies[column] for column in columns]
+    return sum(
+        int(counts[[*each.negative, *each.positive]].sum())
+        for each in dichotomies
+        if each.is_counted
+    )
 
 
-def _note_scores(runner: Runner, judged: JudgedSamples, metrics: Sequence[Metric]) -> None:
-    for metric in metrics:
-        is_measured = metric.can_judge(judged)
-        runner.scores[metric.name].append(metric.function(judged) if is_measured else np.nan)
-    deciding = metrics[0]
-    if not deciding.can_judge(judged):
-        runner.reason = f'solver="{runner.candidate.solver}" does not give probabilities'
-    if deciding.losses is not None:
-        runner.losses.append(deciding.losses(judged))
-    else:
-        runner.losses.append(np.array([deciding.as_loss(runner.scores[deciding.name][-1])]))
-
-
-def _drop_losers(race: Race) -> None:
-    survivors = race.survivors
-    best = race.leader(survivors)
-    for runner in survivors:
-        gap, error = race.gap(runner, best)
-        n_values = sum(map(len, runner.losses))
-        if runner is not best and n_values >= _LEAST_SAMPLES and gap > _CLEAR_LOSS * error:
-            runner.reason = f"dropped after fold {race.n_folds} ({best.candidate.name} was better)"
+def _time_scores(composition: Composition, X: Any) -> tuple[float, Floats]:
+    """Return the prediction time in seconds, and the scores of the classes."""
+    composition.scores(take_rows(X, np.arange(1)))  # compiles routines and sets up the bank
+    started = perf_counter()
+    scores = composition.scores(X)
+    return perf_counter() - started, scores

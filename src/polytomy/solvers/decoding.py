@@ -381,6 +381,7 @@ HAMMING = Method(
     reference="Dietterich and Bakiri 1995",
     gives_probabilities=False,
     uses_only_signs=True,
+    counts_votes=True,
     to_onnx=_export_matches,
 )
 LOSS_BASED = Method(

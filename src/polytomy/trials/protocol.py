@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -234,17 +234,6 @@ def _describe_function(function: Callable[..., Any]) -> str:
     return f"{named.__module__}.{named.__qualname__}"
 
 
-class ProtocolOptions(TypedDict, total=False):
-    """Arguments of `run` that make a Protocol."""
-
-    schemes: Any
-    solvers: Iterable[Solver] | str | None
-    calibrated: bool | None
-    estimator: Any
-    test: float
-    seed: int
-
-
 class Split(NamedTuple):
     """Standardised training and test samples, with indices into the dataset's classes."""
 
@@ -390,8 +379,7 @@ _NOT_CALIBRATED = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Configuration:
+class Made(NamedTuple):
     """The scheme of a configuration in one trial, or why it cannot be made.
 
     Attributes
@@ -406,8 +394,7 @@ class Configuration:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Training:
+class Training(NamedTuple):
     """The trained binaries of a configuration.
 
     Attributes
@@ -432,85 +419,96 @@ class Training:
         return composition, self.seconds + perf_counter() - started
 
 
-def make_schemes(dataset: Dataset, pairs: Sequence[Pair], split: Split) -> dict[str, Configuration]:
-    """Return the scheme of each configuration, by name, made from the training samples."""
-    made: dict[str, Configuration] = {}
-    for pair in pairs:
-        if pair.configuration in made:
-            continue
-        started = perf_counter()
-        try:
-            scheme = scheme_from(
-                pair.scheme,
-                dataset.classes,
-                X=split.X_train,
-                y=split.y_train,
-                random_state=split.seed,
-                class_order=dataset.classes,
-            )
-            for member in members_of(scheme):
-                bind_classes(member, dataset.classes)
-        except PolytomyError as error:
-            made[pair.configuration] = Configuration(None, str(error))
-            continue
-        made[pair.configuration] = Configuration(scheme, seconds=perf_counter() - started)
-    return made
+@dataclass(eq=False)
+class Trial:
+    """One trial, in which pairs share schemes and binaries.
 
-
-def train_binaries(
-    configurations: dict[str, Configuration],
-    pairs: Sequence[Pair],
-    dataset: Dataset,
-    estimator: Any,
-    split: Split,
-    n_jobs: int | None = None,
-    on_trained: Callable[[str], None] | None = None,
-) -> dict[tuple[str, bool], Training]:
-    """Train the binaries of all pairs, configuration by configuration, to measure each time.
-
-    Out-of-fold scores take time that pairs without a final calibration do not need, so a
-    configuration is trained once with them and once without.
+    Configurations are trained one by one, to measure the time of each. Out-of-fold scores take
+    time that pairs without a final calibration do not need, so a configuration is trained once with
+    them and once without.
 
     Parameters
     ----------
-    configurations : configurations by name; those with a problem are left out
-    pairs : pairs that use them
     dataset : Dataset
     estimator : binary classifier
-    split : training samples
+    split : training and test samples
     n_jobs : number of joblib jobs for the binaries
     on_trained : called with the name of each configuration that is trained
-
-    Returns
-    -------
-    dict of Training by the name of the configuration and whether there are out-of-fold scores, for
-    a final calibration
     """
-    classes = np.array(dataset.classes, dtype=object)
-    found: dict[tuple[str, bool], Training] = {}
-    for pair in pairs:
-        configuration, is_calibrated = configurations[pair.configuration], pair.is_calibrated
-        key = pair.configuration, is_calibrated
-        if key in found or configuration.scheme is None:
-            continue
-        options = TrainingOptions(
-            calibration=CALIBRATION,
-            # Any will do: each pair learns its own from the out-of-fold scores.
-            final_calibration="bias" if is_calibrated else None,
-            cv=FOLDS,
-            random_state=split.seed,
-            n_jobs=n_jobs,
-            classes=classes,
-            class_indices=split.class_indices_train,
-        )
-        started = perf_counter()
-        plan = plan_training([configuration.scheme], classes, estimator)
-        trained = fit_binaries(plan.dichotomies, split.X_train, options)
-        seconds = configuration.seconds + perf_counter() - started
-        found[key] = Training(plan, trained, seconds)
-        if on_trained is not None:
-            on_trained(f"{pair.configuration}, calibrated" if is_calibrated else pair.configuration)
-    return found
+
+    dataset: Dataset
+    estimator: Any
+    split: Split
+    n_jobs: int | None = None
+    on_trained: Callable[[str], None] | None = None
+    made: dict[str, Made] = field(default_factory=dict)
+    trained: dict[tuple[str, bool], Training] = field(default_factory=dict)
+
+    def make_scheme(self, pair: Pair) -> Made:
+        """Return the scheme of a pair's configuration, made from the training samples."""
+        if pair.configuration not in self.made:
+            classes, split = self.dataset.classes, self.split
+            started = perf_counter()
+            try:
+                scheme = scheme_from(
+                    pair.scheme,
+                    classes,
+                    X=split.X_train,
+                    y=split.y_train,
+                    random_state=split.seed,
+                    class_order=classes,
+                )
+                for member in members_of(scheme):
+                    bind_classes(member, classes)
+                found = Made(scheme, seconds=perf_counter() - started)
+            except PolytomyError as error:
+                found = Made(None, str(error))
+            self.made[pair.configuration] = found
+        return self.made[pair.configuration]
+
+    def train(self, pair: Pair, made: Made) -> Training:
+        """Return the binaries of a pair's configuration, with out-of-fold scores if needed."""
+        key = pair.configuration, pair.is_calibrated
+        if key not in self.trained:
+            classes = np.array(self.dataset.classes, dtype=object)
+            options = TrainingOptions(
+                calibration=CALIBRATION,
+                # Any will do: each pair learns its own from the out-of-fold scores.
+                final_calibration="bias" if pair.is_calibrated else None,
+                cv=FOLDS,
+                random_state=self.split.seed,
+                n_jobs=self.n_jobs,
+                classes=classes,
+                class_indices=self.split.class_indices_train,
+            )
+            started = perf_counter()
+            assert made.scheme is not None
+            plan = plan_training([made.scheme], classes, self.estimator)
+            trained = fit_binaries(plan.dichotomies, self.split.X_train, options)
+            seconds = made.seconds + perf_counter() - started
+            self.trained[key] = Training(plan, trained, seconds)
+            if self.on_trained is not None:
+                name = f"{pair.configuration}, calibrated" if key[1] else pair.configuration
+                self.on_trained(name)
+        return self.trained[key]
+
+    def measure(self, pair: Pair) -> dict[str, Any]:
+        """Return the cell of a pair; see `measure_trial`."""
+        cell: dict[str, Any] = {"configuration": pair.configuration, "method": pair.method}
+        if pair.final_calibration is not None:
+            cell["final_calibration"] = pair.final_calibration
+        made = self.make_scheme(pair)
+        if made.scheme is None:
+            return cell | {"problem": made.problem}
+        try:
+            for member in members_of(made.scheme):
+                check_solver(member, pair.solver)
+        except PolytomyError as error:
+            return cell | {"problem": str(error)}
+        composition, fit_seconds = self.train(pair, made).compose(pair)
+        if pair.is_calibrated and composition.final is None:
+            return cell | {"problem": _NOT_CALIBRATED}
+        return cell | {"problem": ""} | _score(composition, fit_seconds, self.split)
 
 
 def measure_trial(
@@ -545,20 +543,8 @@ def measure_trial(
     split = protocol.split(dataset, repeat)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PolytomyWarning)
-        schemes = make_schemes(dataset, protocol.pairs, split)
-        trained = train_binaries(
-            schemes, protocol.pairs, dataset, estimator, split, n_jobs, on_trained
-        )
-        cells = [
-            _measure_pair(
-                pair,
-                schemes[pair.configuration],
-                trained.get((pair.configuration, pair.is_calibrated)),
-                len(dataset.classes),
-                split,
-            )
-            for pair in protocol.pairs
-        ]
+        trial = Trial(dataset, estimator, split, n_jobs, on_trained)
+        cells = [trial.measure(pair) for pair in protocol.pairs]
     own = [each for each in caught if issubclass(each.category, PolytomyWarning)]
     for each in caught:
         if each not in own:
@@ -575,35 +561,18 @@ def measure_trial(
         "seconds": perf_counter() - started,
         "warnings": sorted({str(each.message) for each in own}),
         "schemes": {
-            name: "" if each.scheme is None else str(each.scheme) for name, each in schemes.items()
+            name: "" if each.scheme is None else str(each.scheme)
+            for name, each in trial.made.items()
         },
         "cells": cells,
     }
 
 
-def _measure_pair(
-    pair: Pair,
-    configuration: Configuration,
-    training: Training | None,
-    n_classes: int,
-    split: Split,
-) -> dict[str, Any]:
-    cell: dict[str, Any] = {"configuration": pair.configuration, "method": pair.method}
-    if pair.final_calibration is not None:
-        cell["final_calibration"] = pair.final_calibration
-    if configuration.scheme is None or training is None:
-        return cell | {"problem": configuration.problem}
-    try:
-        for member in members_of(configuration.scheme):
-            check_solver(member, pair.solver)
-    except PolytomyError as error:
-        return cell | {"problem": str(error)}
-    composition, fit_seconds = training.compose(pair)
-    if pair.is_calibrated and composition.final is None:
-        return cell | {"problem": _NOT_CALIBRATED}
+def _score(composition: Composition, fit_seconds: float, split: Split) -> dict[str, Any]:
+    """Return the measures, the confusion matrix and the reliability of a trained pair."""
     seconds, scores = _predict(composition, split.X_test)
     judged = _judge(composition, scores, split.class_indices_test)
-    confusion = np.zeros((n_classes, n_classes), dtype=np.int64)
+    confusion = np.zeros((scores.shape[1], scores.shape[1]), dtype=np.int64)
     np.add.at(confusion, (judged.truth, judged.predicted), 1)
     found: dict[str, Any] = {
         name: METRICS[name].function(judged) if METRICS[name].can_judge(judged) else None
@@ -623,12 +592,7 @@ def _measure_pair(
     if composition.gives_probabilities:
         by_class = reliability_sums(judged, check_bins(_RELIABILITY_BINS))
         reliability = by_class.sum(axis=0).T.round(9).tolist()
-    return cell | {
-        "problem": "",
-        "scores": found,
-        "confusion": confusion.tolist(),
-        "reliability": reliability,
-    }
+    return {"scores": found, "confusion": confusion.tolist(), "reliability": reliability}
 
 
 def _judge(composition: Composition, scores: Floats, truth: NDArray[np.intp]) -> JudgedSamples:

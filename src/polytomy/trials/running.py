@@ -10,27 +10,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from importlib.metadata import version
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from polytomy.designs import empirical_tree
 from polytomy.designs.registry import uses_class_order
 from polytomy.distances import hausdorff
-from polytomy.errors import Argument, ArgumentError, ClassOrderWarning, DataError, warn_caller
+from polytomy.errors import Argument, ArgumentError, ClassOrderWarning, warn_caller
 from polytomy.model.arrangement import Solver
 from polytomy.model.estimator import PARALLEL_CHECKS
 from polytomy.trials.datasets import Dataset, load_datasets
 from polytomy.trials.protocol import (
     Protocol,
-    ProtocolOptions,
     describe_estimator,
     measure_trial,
     pairs_from,
     standardise,
 )
 from polytomy.trials.results import MAIN_MEASURES, Results
-from polytomy.trials.store import Store, lock_tables, read_manifest
+from polytomy.trials.store import Store, lock_tables
 from polytomy.trials.tables import table_to_text, write_tables
 
 # Seconds between checks for trials finished by other runs.
@@ -142,7 +141,10 @@ def run(
     on_progress: Callable[[Progress], None] | None = None,
     verbose: int = 0,
     report: bool = False,
-    **protocol_options: Unpack[ProtocolOptions],
+    schemes: Any = None,
+    solvers: Iterable[Solver] | str | None = None,
+    calibrated: bool | None = None,
+    **settings: Any,
 ) -> Results:
     """Compare schemes and solvers on datasets, in repeated trials.
 
@@ -167,9 +169,8 @@ def run(
         `polytomy.report.write_report`
     schemes, solvers : what to compare; see `pairs_from`
     calibrated : whether to also compare pairs with a final calibration; see `pairs_from`
-        By default, as in the earlier runs in the folder. In a new folder, such pairs are included
-        unless `paper` is true.
-    estimator, test, seed : see `Protocol`
+        By default they are compared, unless `paper` is true.
+    **settings : estimator, test and seed; see `Protocol`
 
     Returns
     -------
@@ -190,7 +191,8 @@ def run(
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
         raise ArgumentError(Argument("repeats"), f" must be a positive integer; got {repeats!r}.")
     PARALLEL_CHECKS["n_jobs"](n_jobs)
-    protocol = _choose_protocol(folder, is_calibrated=not paper, **protocol_options)
+    calibrated = not paper if calibrated is None else calibrated
+    protocol = Protocol(pairs_from(schemes, solvers, calibrated=calibrated), **settings)
     loaded = load_datasets(datasets, data, paper=paper, class_order=class_order)
     for each in loaded:
         protocol.check(each)
@@ -224,33 +226,6 @@ def _write_results(folder: str | os.PathLike[str], *, report: bool) -> None:
         from polytomy.report import write_report
 
         write_report(folder)
-
-
-def _choose_protocol(
-    folder: str | os.PathLike[str],
-    *,
-    is_calibrated: bool,
-    schemes: Any = None,
-    solvers: Iterable[Solver] | str | None = None,
-    calibrated: bool | None = None,
-    **settings: Any,
-) -> Protocol:
-    """Return the protocol of a run.
-
-    If `calibrated` is None, runs in a folder continue as they began; `is_calibrated` decides for a
-    new folder.
-    """
-    both = pairs_from(schemes, solvers, calibrated=True)
-    plain = [pair for pair in both if pair.final_calibration is None]
-    if calibrated is None:
-        try:
-            before = read_manifest(folder)["protocol"]["pairs"]
-        except DataError:  # a new folder, or one that the store rejects
-            before = None
-        was_plain = before == [pair.describe() for pair in plain]
-        was_both = before == [pair.describe() for pair in both]
-        calibrated = was_both or (is_calibrated and not was_plain)
-    return Protocol(both if calibrated else plain, **settings)
 
 
 def _warn_of_order(datasets: Sequence[Dataset], protocol: Protocol) -> None:

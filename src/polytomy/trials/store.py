@@ -32,33 +32,10 @@ from polytomy.files import open_atomically
 _MANIFEST_NAME = "manifest.json"
 _MOST_SHOWN = 60
 
-# What is read from the files: types, lists of one kind of item, and objects with these fields or,
-# with the key `str`, with any. A field with a question mark may be missing or null, as may the
-# values of an object with any keys.
-_PAIR = {"configuration": str, "method": str, "final_calibration?": str}
-_CELL = {"problem": str, "scores?": {str: float}, "confusion?": [[int]], "reliability?": [[float]]}
-_TRIAL = {
-    "dataset": str,
-    "repeat": int,
-    "classes": [str],
-    "seconds": float,
-    "warnings": [str],
-    "schemes": {str: str},
-    "cells": [_PAIR | _CELL],
-}
-_FACTS = {
-    "name": str,
-    "n_samples": int,
-    "n_features": int,
-    "classes": [str],
-    "counts": [int],
-    "fingerprint": str,
-    "estimator": str,
-    "distances?": [[float]],
-    "empirical_tree?": str,
-}
-_PROTOCOL = {"pairs": [_PAIR | {"scheme": str, "solver": str}], "test": float, "seed": int}
-_KINDS = {str: "text", int: "a whole number", float: "a number", list: "a list", dict: "an object"}
+# What is read of the files; without it, they are damaged.
+_TRIAL = ("dataset", "repeat", "classes", "seconds", "warnings", "schemes", "cells")
+_FACTS = ("name", "n_samples", "n_features", "classes", "counts", "fingerprint", "estimator")
+_PROTOCOL = ("pairs", "test", "seed")
 
 
 class Store:
@@ -202,7 +179,9 @@ def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
     if not path.is_file():
         raise DataError(f"{os.fspath(folder)} is not a results folder: it has no {_MANIFEST_NAME}.")
     try:
-        return _read_json(path, {"protocol": _PROTOCOL})
+        manifest = _read_json(path, ["protocol"])
+        _check_fields(manifest["protocol"], _PROTOCOL)
+        return manifest
     except DataError as error:
         raise DataError(
             f"{path} is damaged, or not a manifest of trials: {error}. Use another folder for the "
@@ -248,6 +227,8 @@ def _read_trial(path: Path, protocol: Mapping[str, Any]) -> dict[str, Any]:
     if path.name != _trial_name(record["dataset"], record["repeat"]):
         # A copy would count twice.
         raise DataError(f"it has trial {record['repeat']} of {record['dataset']}")
+    for cell in record["cells"]:
+        _check_fields(cell, ("configuration", "method", "problem"))
     if [*map(_name_pair, record["cells"])] != [*map(_name_pair, protocol["pairs"])]:
         raise DataError("the cells are not those of the pairs in the manifest")
     return record
@@ -261,39 +242,22 @@ def _name_pair(pair: Mapping[str, str]) -> str:
     return f"{pair['configuration']}, {pair['method']}"
 
 
-def _read_json(path: Path, shape: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return the object in a file; raise DataError with the place of the first wrong value."""
+def _read_json(path: Path, fields: Sequence[str]) -> dict[str, Any]:
+    """Return the object in a file; raise DataError if it is damaged or lacks a field."""
     try:
         content = json.loads(path.read_bytes())
     except (ValueError, RecursionError):
         raise DataError("it is not JSON, or it is incomplete") from None
-    _check_shape(content, shape)
-    found: dict[str, Any] = content
+    return _check_fields(content, fields)
+
+
+def _check_fields(content: Any, fields: Sequence[str]) -> dict[str, Any]:
+    """Return an object that has these fields; raise DataError with the first that is missing."""
+    found: dict[str, Any] = content if isinstance(content, dict) else {}
+    for name in fields:
+        if name not in found:
+            raise DataError(f"{name} is missing")
     return found
-
-
-def _check_shape(value: Any, shape: Any, *places: str) -> None:
-    """Raise DataError with the place of the first wrong value.
-
-    A message is, for example, ``cells, 2, scores, accuracy: "0.9" is not a number``. A key of a
-    shape that ends with a question mark may be missing, and the key `str` stands for any keys.
-    """
-    at = f"{', '.join(places)}: " if places else ""
-    kind = type(shape) if isinstance(shape, list | dict) else shape
-    types: Any = (int, float) if kind is float else kind
-    if isinstance(value, bool) or not isinstance(value, types):
-        raise DataError(f"{at}{_shorten_text(json.dumps(value))} is not {_KINDS[kind]}")
-    if isinstance(shape, list):
-        for number, item in enumerate(value):
-            _check_shape(item, shape[0], *places, str(number))
-    elif isinstance(shape, dict):
-        fields = {f"{key}?": shape[str] for key in value} if str in shape else shape
-        for field, part in fields.items():
-            key = field.removesuffix("?")
-            if value.get(key) is not None:
-                _check_shape(value[key], part, *places, key)
-            elif key == field:
-                raise DataError(f"{', '.join((*places, key))}: it is missing")
 
 
 def _check_unchanged(

@@ -41,15 +41,24 @@ def test_rows_are_dealt_evenly_in_every_class_and_in_total(classes, n_folds, see
     fold_of = deal_rows(classes, n_folds, seed)
     assert fold_of.min() >= 0
     assert fold_of.max() < n_folds
-    for chosen in (np.ones(len(classes), bool), *(classes == c for c in np.unique(classes))):
+    is_common = np.bincount(classes)[classes] >= n_folds
+    for chosen in (is_common, *(is_common & (classes == c) for c in np.unique(classes))):
         sizes = np.bincount(fold_of[chosen], minlength=n_folds)
         assert sizes.max() - sizes.min() <= 1
+
+
+@given(labels, st.integers(2, 12), seeds)
+def test_rare_classes_of_equal_size_are_held_out_in_the_same_folds(classes, n_folds, seed):
+    fold_of = deal_rows(classes, n_folds, seed)
+    for size in range(1, n_folds):
+        for rare in np.flatnonzero(np.bincount(classes) == size):
+            assert sorted(fold_of[classes == rare]) == list(range(size))
 
 
 @given(labels, st.integers(2, 70), seeds)
 def test_a_number_of_folds_holds_out_each_row_once_and_trains_on_all_others(classes, cv, seed):
     folds = make(classes, cv, seed)
-    assert folds.n_folds == min(cv, len(classes))
+    assert folds.n_folds == min(cv, np.bincount(classes).max())
     assert sorted(set(folds.fold_of)) == list(range(folds.n_folds))
     assert is_trained_on_the_others(folds)
     np.testing.assert_array_equal(folds.scored, np.arange(len(classes)))
@@ -67,7 +76,7 @@ def test_the_seed_fixes_the_folds_and_another_seed_changes_them():
 
 
 @pytest.mark.parametrize("dtype", [np.intp, np.int16])
-@given(sizes=st.lists(st.integers(0, 30), max_size=5), seed=st.integers(0, 2**32 - 1))
+@given(sizes=st.lists(st.integers(3, 30), max_size=5), seed=st.integers(0, 2**32 - 1))
 def test_a_class_is_shuffled_as_a_new_generator_would(dtype, sizes, seed):
     generator, start = np.random.RandomState(seed), 0
     dealt = deal_classes(sizes, 3, seed, dtype)

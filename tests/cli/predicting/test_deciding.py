@@ -120,7 +120,7 @@ def test_a_model_that_was_saved_with_costs_is_evaluated_with_them(polytomy, mode
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--set", "90"], "--set 90.0 has 90, which must be above 0 and below 1"),
+        (["--set", "90"], "--set 90.0 is not between 0 and 1"),
         (["--set", "0.9", "--set-score", "las"], "--set-score must be lac, aps or raps; got"),
         (["--prior", "setosa=0.5,versicolor=0.5"], "--prior is missing 'virginica'"),
         (["--prior", "setosa=0.5,oak=0.5"], "'oak' is not a class of the model. The classes are"),
@@ -132,7 +132,7 @@ def test_a_model_that_was_saved_with_costs_is_evaluated_with_them(polytomy, mode
         (["--cost", "iris.csv"], "--cost iris.csv: 3 classes need 3 rows of 3 numbers"),
         (["--cost", "small.csv"], "the table has 2 rows of 2 numbers; 3 classes need 3 rows of 3"),
         (["--cost", "nan.csv"], "--cost has nan for predicting 'setosa' when 'setosa' is true"),
-        (["--reject-cost", "nan"], "--reject-cost nan must be a finite number"),
+        (["--reject-cost", "nan"], "--reject-cost must be a finite number; got nan"),
         (["--reject-label", "?"], "--reject-label '?' has no effect without --reject-cost"),
         (["--reject-cost", "0.1", "--reject-label", "setosa"], "must not be a class"),
         (["--explain", "--proba"], "--explain prints text; leave out --proba, --set and --top"),

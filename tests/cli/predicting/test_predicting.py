@@ -135,7 +135,7 @@ def test_predictions_can_stop_at_nodes(polytomy, here, model):
         assert {"other", "setosa"} <= set(found)
     pt.save(core.with_solver("voting"), "votes.polytomy")
     outcome = polytomy("predict", "votes.polytomy", "iris.csv", "--max-depth", 1)
-    words = "the model's solver gives no probabilities; leave out --max-depth and --min-probability"
+    words = "the model's solver gives no probabilities; leave out --max-depth"
     assert words in outcome.err
 
 

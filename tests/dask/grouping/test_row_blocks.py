@@ -39,7 +39,7 @@ def test_rows_without_weight_are_left_out():
         np.array([0, 0, 1, 2]),
         np.array([1.0, 0, 2, 3]),
     )
-    found = weight_rows(block, np.array(["a", "b", "c"]), {"a": 5.0, "b": 0.5, "c": 0.0})
+    found = weight_rows(block, np.array([5.0, 0.5, 0.0]))
     assert found.rows.tolist() == [0, 2]
     assert found.weight.tolist() == [5.0, 1.0]
     assert found.X.ravel().tolist() == [0.0, 2.0]

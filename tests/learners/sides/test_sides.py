@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 from polytomy.errors import ArgumentError, SchemeError
 from polytomy.inputs.rows import group_rows
 from polytomy.learners.problems import sides_problem
-from polytomy.learners.sides import SidesModel, adopt_sides, side_binaries
+from polytomy.learners.sides import SidesModel, adopt_model, side_binaries
 from polytomy.learners.trained import Output
 
 GENERATOR = np.random.default_rng(0)
@@ -27,7 +27,7 @@ def test_a_problem_has_the_rows_of_its_sides_in_their_order():
 
 def test_a_fitted_model_answers_for_the_sides_its_labels_name():
     model = LogisticRegression().fit(X, Y)
-    binaries = adopt_sides(model, [("c",), ("a",), ("b",)], name="m")
+    binaries = adopt_model(model, [("c",), ("a",), ("b",)], name="m")
     expected = model.predict_proba(X)[:, [2, 0, 1]]
     for side, binary in enumerate(binaries):
         assert binary.output is Output.SIDE
@@ -37,15 +37,15 @@ def test_a_fitted_model_answers_for_the_sides_its_labels_name():
 
 def test_a_fitted_model_may_number_the_sides():
     model = LogisticRegression().fit(X, np.repeat([0, 1, 2], 30))
-    binaries = adopt_sides(model, [("c", "d"), ("a",), ("b",)], name="m")
+    binaries = adopt_model(model, [("c", "d"), ("a",), ("b",)], name="m")
     np.testing.assert_allclose(binaries[1].decisions(X), 2 * model.predict_proba(X)[:, 1] - 1)
     with pytest.raises(SchemeError, match='"m" has the classes 0 1 2, which are not the 4 sides'):
-        adopt_sides(model, [("a",), ("b",), ("c",), ("d",)], name="m")
+        adopt_model(model, [("a",), ("b",), ("c",), ("d",)], name="m")
 
 
 def test_decision_values_become_probabilities_by_the_softmax():
     model = RidgeClassifier().fit(X, Y)
-    binaries = adopt_sides(model, [("a",), ("b",), ("c",)], name="m")
+    binaries = adopt_model(model, [("a",), ("b",), ("c",)], name="m")
     masses = np.exp(model.decision_function(X))
     expected = masses / masses.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(binaries[2].decisions(X), 2 * expected[:, 2] - 1)
@@ -59,7 +59,7 @@ class OnlyPredicts:
 
 
 def test_predictions_are_certain():
-    binaries = adopt_sides(OnlyPredicts(), [("a",), ("b",), ("c",)], name="m")
+    binaries = adopt_model(OnlyPredicts(), [("a",), ("b",), ("c",)], name="m")
     assert [binary.decisions(X[:1]).item() for binary in binaries] == [-1, 1, -1]
 
 
@@ -85,5 +85,5 @@ def test_decision_values_of_pairs_are_not_taken_for_those_of_three_sides():
     model = SVC(decision_function_shape="ovo").fit(X, Y)
     sides = [("a",), ("b",), ("c",)]
     with pytest.raises(SchemeError, match=r'set_params\(decision_function_shape="ovr"\); no refit'):
-        adopt_sides(model, sides, name="m")
-    assert len(adopt_sides(model.set_params(decision_function_shape="ovr"), sides, name="m")) == 3
+        adopt_model(model, sides, name="m")
+    assert len(adopt_model(model.set_params(decision_function_shape="ovr"), sides, name="m")) == 3

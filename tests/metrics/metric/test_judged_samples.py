@@ -72,7 +72,7 @@ def test_the_confidence_is_that_of_the_most_probable_class_and_ties_go_to_the_fi
         ),
         (
             {"classes": ["a", "b", "c"]},
-            r"proba has 2 columns, but classes has 3 labels\. Pass one label for each column\.",
+            r"proba has 2 columns, but classes has 3 different labels\. Pass the label of each",
         ),
         (
             {"classes": ["a", "a"]},

@@ -31,15 +31,6 @@ def test_the_mean_loss_is_the_entropy_that_the_uncertainty_coefficient_leaves(ju
     assert left == pytest.approx(entropy * (1 - metric.function(judged)), abs=1e-9)
 
 
-@given(judged_samples())
-def test_the_joint_log_loss_is_the_sum_of_its_two_parts(judged):
-    joint = METRICS["joint_log_loss"]
-    parts = METRICS["log_loss"], METRICS["uncertainty_coefficient"]
-    expected = sum(np.average(part.losses(judged), weights=judged.weight) for part in parts)
-    assert joint.function(judged) == pytest.approx(expected, abs=1e-12)
-    np.testing.assert_allclose(joint.losses(judged), sum(part.losses(judged) for part in parts))
-
-
 @pytest.mark.parametrize("name", [name for name in OF_PREDICTIONS if METRICS[name].losses])
 @given(one=judged_samples(), seed=st.integers(0, 2**32 - 1))
 def test_the_mean_loss_ranks_candidates_as_the_metric_does(name, one, seed):

@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 
 from polytomy import PolytomyClassifier
 from polytomy.errors import ArgumentError, SchemeError
-from polytomy.model.arrangement import check_models, make_dichotomies, names_in, sides_key
+from polytomy.model.arrangement import check_models, make_dichotomies, names_in
 from polytomy.scheme import parse
 
 
@@ -113,10 +113,9 @@ def test_the_sides_of_a_model_with_truth_values_are_false_and_true():
     [
         ({"svm": SVC()}, "models has 'svm', which the scheme does not name. Use the names in the "),
         ({"a": None}, "models has no estimator for 'a'. Provide one, or remove the name."),
-        ([SVC()], "models must be a dict of names and estimators; got list."),
     ],
 )
-def test_models_must_be_a_dict_of_names_in_the_scheme(models, words):
+def test_models_are_estimators_for_names_in_the_scheme(models, words):
     with pytest.raises(ArgumentError) as caught:
         check_models([parse("a {x y}"), parse("b {x y}")], models)
     assert str(caught.value).startswith(words)
@@ -144,7 +143,7 @@ def test_the_sides_of_a_wide_partition_share_it_and_one_of_them_counts():
 def test_what_is_separated_does_not_depend_on_the_order_of_sides():
     one = make_dichotomies(parse("m 0 / 1 2 / 3; n 1 / 2; {a b c d}"), SVC(), None)
     other = make_dichotomies(parse("k 3 / 0 / 1 2; l 1 / 2; {a b c d}"), SVC(), None)
-    assert {sides_key(each) for each in one} == {sides_key(each) for each in other}
+    assert {each.sides_key for each in one} == {each.sides_key for each in other}
 
 
 def test_a_fitted_model_of_many_sides_is_for_one_partition(blobs):

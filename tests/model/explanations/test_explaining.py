@@ -85,7 +85,7 @@ def test_what_a_decoder_weighs_belongs_to_the_partition(scheme):
     map_ = classifier.composition_.final.map
     weighed = np.abs(map_.weights).max()
     assert weighed > 0
-    bias = map_.base.bias
+    bias = map_.bias
     for each in classifier.explain(SOME):
         first, second = (np.flatnonzero(classifier.classes_ == label)[0]
                          for label in (each.winner, each.runner_up))  # fmt: skip

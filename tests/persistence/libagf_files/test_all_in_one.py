@@ -70,7 +70,7 @@ def test_samples_are_normalised_if_there_is_a_normalisation(tmp_path):
         scaled.predict_proba(2 * X + 10), bare.predict_proba(X), rtol=0, atol=1e-12
     )
     write_normalisation(tmp_path / "m.std", np.full(3, 10.0), np.full(3, 2.0))
-    with pytest.raises(ModelFileError, match="have 4 features, and their normalisation has 3"):
+    with pytest.raises(ModelFileError, match="the border samples have 4 features instead of 3"):
         load(tmp_path / "m.mbm")
 
 

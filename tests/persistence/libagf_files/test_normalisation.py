@@ -1,13 +1,12 @@
 """libAGF's normalisation files."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from persistence.border_samples import write_normalisation, write_rows
 from polytomy import parse
 from polytomy.errors import ModelFileError
+from polytomy.learners.borders import BorderMachine
 from polytomy.persistence.libagf_files import check_units, find_normalisation
 
 FLAT = parse("bar-00 0 / 1; bar-01 0 1 / 2; {0 1 2}")
@@ -39,7 +38,7 @@ def test_models_may_have_the_same_normalisation_each(tmp_path):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"dim    average  std. dev.\n  0 1 2\n", "in the old text form are not supported"),
+        (b"dim    average  std. dev.\n  0 1 2\n", "does not hold a number of features"),
         (b"", "does not hold a number of features"),
         ([[1.0, 0.5, 9.0], [0.0, 1.0, 9.0]], "of 2 features to 2 does more than shift and scale"),
         ([[1.0, 9.0], [0.0, 9.0]], "of 2 features to 1 does more than shift and scale"),
@@ -58,7 +57,10 @@ def test_other_normalisations_are_refused(content, words, tmp_path):
 
 
 def test_border_samples_in_the_units_of_the_data_are_refused():
-    near, far = np.array([[0.5, -3.0], [1.0, 2.0]]), np.array([[0.5, 400.0], [1.0, 500.0]])
-    check_units([near], Path("c"))
+    near, far = (
+        BorderMachine(np.array(rows), np.ones((2, 2)))
+        for rows in ([[0.5, -3.0], [1.0, 2.0]], [[0.5, 400.0], [1.0, 500.0]])
+    )
+    check_units([near], "c")
     with pytest.raises(ModelFileError, match="lie 450 standard deviations from the mean"):
-        check_units([near, far], Path("c"))
+        check_units([near, far], "c")

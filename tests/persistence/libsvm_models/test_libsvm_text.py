@@ -119,7 +119,8 @@ def test_an_absurd_degree_is_refused():
     with pytest.raises(ModelFileError) as error:
         parse_libsvm(text.encode(), "poly.model")
     assert str(error.value) == (
-        "poly.model: degree is 2147483647; polytomy reads degrees up to 1000"
+        "poly.model: kernel_type has a wrong parameter: degree=2147483647 is not a degree from 0 "
+        "to 1000. Degrees from 2 to 5 are usual."
     )
 
 

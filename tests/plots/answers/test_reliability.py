@@ -91,7 +91,7 @@ def test_names_are_not_read_as_formulas():
             "pos_label=\"d\" is not one of the classes ('a', 'b', 'c').",
         ),
         ({"n_bins": 0}, "bins=0 is not a whole number of 1 or more."),
-        ({"classes": ["a", "b"]}, "proba has 3 columns, but classes has 2 labels"),
+        ({"classes": ["a", "b"]}, "proba has 3 columns, but classes has 2 different labels"),
     ],
 )
 def test_wrong_arguments_are_refused(options, words):

@@ -59,16 +59,12 @@ def test_given_axes_are_divided():
         ),
         (
             lambda: plots.distances(LINE, linkage="averge"),
-            'linkage="averge" is unknown. Did you mean "average"? Use one of single, complete, '
-            "average.",
+            'linkage must be "single", "complete" or "average"; got \'averge\'. Did you mean '
+            '"average"?',
         ),
         (
             lambda: plots.distances(ClassDistances(["a"], [[0]])),
             "A single class has no distances to draw.",
-        ),
-        (
-            lambda: plots.distances(LINE, figure=plt.figure(), ax=plt.subplots()[1]),
-            "Pass figure or ax, not both.",
         ),
     ],
 )

@@ -1,21 +1,19 @@
 """The scheme that scheme="auto" chooses."""
 
-from contextlib import contextmanager
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris, make_blobs
-from sklearn.model_selection import GroupKFold, KFold
+from sklearn.model_selection import GroupKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 from grouped_samples import Watcher, twins
 from polytomy import PolytomyClassifier
-from polytomy.errors import ArgumentError
-from polytomy.learners.workload import TrainingListener, TrainingOptions
+from polytomy.calibration.folds import choose_folds
+from polytomy.errors import ArgumentError, CalibrationWarning
+from polytomy.learners.workload import TrainingOptions
 from polytomy.selection.candidates import default_candidates
-from polytomy.selection.choice import choose_runner, choose_scheme
-from polytomy.selection.race import RaceSetup, comparison_folds, find_metric, run_race
+from polytomy.selection.choice import choose_scheme
 
 
 @pytest.fixture(scope="module")
@@ -27,54 +25,55 @@ def source(y, **parameters):
     return TrainingOptions(**{"random_state": 0, **parameters}).of_labels(y)
 
 
-@pytest.mark.parametrize(
-    "cv",
-    [2, 3, 7, KFold(4, shuffle=True, random_state=0), [(np.arange(12), np.arange(12, 24))] * 2],
-    ids=["2", "3", "7", "KFold(4)", "2 splits"],
-)
-def test_the_race_has_the_folds_of_cv(cv):
-    # Nothing is decided, and so nobody dropped, on fewer than 30 held-out samples.
-    X, y = make_blobs(24, centers=3, cluster_std=4.0, random_state=0)
-    n_folds = cv if isinstance(cv, int) else 4 if isinstance(cv, KFold) else len(cv)
-    n_started = 0
-
-    @contextmanager
-    def count_folds(n_partitions):
-        nonlocal n_started
-        n_started += 1
-        yield TrainingListener()
-
-    choose_scheme(X, y, GaussianNB(), "least-squares", source(y, cv=cv), progress=count_folds)
-    assert n_started == n_folds
+def losses_of(X, y, names, **parameters):
+    """Return the out-of-fold log-loss of each design, and the samples its binaries train on."""
+    found = {}
+    for name in names:
+        alone = PolytomyClassifier(SVC(), name, random_state=0, **parameters).fit(X, y)
+        sizes = [
+            np.isin(y, alone.classes_[[*each.negative, *each.positive]]).sum()
+            for each in alone.composition_.dichotomies
+        ]
+        found[name] = alone.out_of_fold_score_["log_loss"], sum(sizes)
+    return found
 
 
-@pytest.mark.parametrize("cv", [2, 3, 8])
-def test_a_number_of_folds_holds_out_an_equal_part_of_the_data_each_time(cv):
-    X, y = make_blobs(24, centers=3, cluster_std=4.0, random_state=0)
-    sizes = set()
+@pytest.mark.parametrize("spread", [1.0, 3.0, 8.0])
+def test_the_lowest_out_of_fold_loss_wins_or_a_cheaper_scheme_within_one_percent(spread):
+    X, y = make_blobs(200, centers=5, cluster_std=spread, random_state=1)
+    found = losses_of(X, y, [each.name for each in default_candidates(5)])
+    lowest = min(loss for loss, _ in found.values())
+    good = {name: pair for name, pair in found.items() if pair[0] <= 1.01 * lowest}
+    chosen = choose_scheme(X, y, SVC(), "auto", source(y, final_calibration="auto"))
+    assert chosen in good
+    assert found[chosen][1] == min(cost for _, cost in good.values())
 
-    class Sizes(GaussianNB):
+
+def test_every_dichotomy_is_trained_once_for_all_candidates():
+    X, y = make_blobs(60, centers=3, cluster_std=4.0, random_state=0)
+    sides = []
+
+    class Sides(GaussianNB):
         def fit(self, X, y, sample_weight=None):
-            sizes.add(len(y))
+            sides.append((tuple(X[:, 0]), tuple(y)))
             return super().fit(X, y, sample_weight)
 
-    choose_scheme(X, y, Sizes(), "least-squares", source(y, cv=cv))
-    # Eight samples per class: a fold trains one-vs-rest on all but a part of the 24 samples.
-    assert max(sizes) == 24 - 24 // cv
+    choose_scheme(X, y, Sides(), "auto", source(y, cv=choose_folds(0.3, len(y))))
+    assert len(sides) == len(set(sides))
 
 
-def test_the_scheme_is_the_winner_of_a_race_of_the_default_candidates():
-    X, y = make_blobs(200, centers=4, cluster_std=3.0, random_state=1)
-    for solver, score in ("least-squares", "joint_log_loss"), ("voting", "uncertainty_coefficient"):
-        race = run_race(
-            default_candidates(4, solver),
-            RaceSetup(X, y, GaussianNB(), source(y, cv=3)),
-            comparison_folds(3, X, y, 0),
-            [find_metric(score)],
-            is_lenient=True,
-        )
-        found = choose_scheme(X, y, GaussianNB(), solver, source(y, cv=3))
-        assert found == choose_runner(race).candidate.scheme
+@pytest.mark.parametrize("solver", ["voting", "hamming", "greedy"])
+def test_a_solver_without_probabilities_gets_a_scheme_that_it_takes(solver, iris):
+    X, y = iris
+    classifier = PolytomyClassifier(GaussianNB(), "auto", solver=solver, random_state=0)
+    assert classifier.fit(X, y).score(X, y) > 0.9
+
+
+def test_where_nothing_can_be_held_out_the_default_scheme_is_taken():
+    X, y = np.eye(4), np.arange(4)
+    with pytest.warns(CalibrationWarning):
+        classifier = PolytomyClassifier(GaussianNB(), "auto", random_state=0).fit(X, y)
+    assert classifier.scheme_.n_partitions == 6
 
 
 def test_the_chosen_scheme_is_the_fitted_one():

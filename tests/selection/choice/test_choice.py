@@ -7,17 +7,17 @@ from hypothesis.extra.numpy import arrays
 
 from polytomy.selection.candidates import Candidate
 from polytomy.selection.choice import choose_runner, pareto_set
-from polytomy.selection.race import Race, Runner
+from polytomy.selection.race import FoldResult, Race, Runner
 
 
 def runner(name, losses, cost):
-    made = Runner(Candidate(name, name), {"log_loss": [float(np.mean(losses))]})
-    made.losses, made.n_training_samples = [np.array(losses, dtype=float)], [cost]
-    return made
+    scores, weight = {"log_loss": float(np.mean(losses))}, np.ones(len(losses))
+    fold = FoldResult(scores, np.array(losses, dtype=float), weight, 1.0, 1.0, 3, cost)
+    return Runner(Candidate(name, name), [fold])
 
 
 def race(*runners):
-    return Race(list(runners), [np.ones(len(runners[0].losses[0]))], 1)
+    return Race(list(runners))
 
 
 def test_the_cheapest_within_a_standard_error_is_chosen():

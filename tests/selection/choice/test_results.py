@@ -7,26 +7,22 @@ from sklearn.svm import SVC
 
 from polytomy.selection.candidates import Candidate
 from polytomy.selection.choice import tabulate_race
-from polytomy.selection.race import Race, Runner
+from polytomy.selection.race import FoldResult, Race, Runner
 
 
 def runner(name, losses, seconds=1.0, reason=""):
     """Return a runner measured on folds of two samples each, with two more scores."""
-    means = [float(np.mean(fold)) for fold in losses]
-    made = Runner(
-        Candidate(name, name), {"log_loss": means, "accuracy": [1 - each for each in means]}
-    )
-    made.losses = [np.array(fold, dtype=float) for fold in losses]
-    made.fit_seconds = made.predict_seconds = [seconds] * len(losses)
-    made.n_binaries = [3] * len(losses)
-    made.n_training_samples = [10 * (k + 1) for k in range(len(losses))]
-    made.reason = reason
-    return made
+    folds = []
+    for k, fold in enumerate(losses):
+        mean = float(np.mean(fold))
+        scores = {"log_loss": mean, "accuracy": 1 - mean}
+        own = np.array(fold, dtype=float)
+        folds.append(FoldResult(scores, own, np.ones(2), seconds, seconds, 3, 10 * (k + 1)))
+    return Runner(Candidate(name, name), folds, reason)
 
 
 def table(*runners):
-    race = Race(list(runners), [np.ones(2)] * 2, 2)
-    return tabulate_race(race, runners[0])
+    return tabulate_race(Race(list(runners)), runners[0])
 
 
 def test_each_candidate_has_means_and_standard_deviations_over_its_folds():

@@ -52,16 +52,11 @@ def test_the_folds_of_a_number_have_equal_sizes(n_folds, seed):
     assert max(sizes) - min(sizes) <= 1
 
 
-def test_incomplete_folds_are_skipped_or_an_error():
+def test_an_incomplete_fold_is_an_error():
     y = np.repeat(["a", "b", "c"], [4, 4, 1])
     X = np.zeros((9, 1))
     with pytest.raises(ArgumentError, match="fold 3 of cv trains without some of the classes"):
         comparison_folds(KFold(3), X, y)
-    whole = [(np.arange(9), np.arange(4)), (np.arange(8), np.array([8]))]
-    kept = comparison_folds(whole, X, y, skips_incomplete=True)
-    assert [held_out.tolist() for _, held_out in kept] == [[0, 1, 2, 3]]
-    with pytest.raises(ArgumentError, match="fold 1 of cv trains without"):
-        comparison_folds(whole[1:], X, y, skips_incomplete=True)
 
 
 def test_a_mask_is_a_list_of_rows():

@@ -1,5 +1,7 @@
 """Candidates with parameters score as classifiers that are trained one by one."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -15,7 +17,9 @@ from polytomy.selection.candidates import candidates_from, expand_candidates
 from polytomy.selection.race import (
     FoldMeasurer,
     RaceSetup,
+    Runner,
     comparison_folds,
+    find_metric,
     is_trained_without_calibration,
 )
 
@@ -36,10 +40,25 @@ def measure(blobs, candidates, grid, estimator, fold=0, weight=None, **parameter
         random_state=0, arguments=FitArguments(weight, {}, weight), **parameters
     )
     expanded = expand_candidates(candidates_from(candidates, 3), grid, estimator)
-    measurer = FoldMeasurer(RaceSetup(X, y, estimator, options.of_labels(y)))
+    measurer = Listener(RaceSetup(X, y, estimator, options.of_labels(y)), [find_metric("accuracy")])
     rows, held_out = comparison_folds(3, X, y, random_state=0)[fold]
-    entries = [(each, SCHEME) for each in expanded]
-    return expanded, measurer.measure(entries, rows, held_out), rows, held_out
+    runners = [Runner(each) for each in expanded]
+    measurer.measure([(runner, SCHEME) for runner in runners], rows, held_out)
+    measured = [
+        SimpleNamespace(**runner.folds[0]._asdict() | measurer.said[runner.candidate.name])
+        for runner in runners
+    ]
+    return expanded, measured, rows, held_out
+
+
+class Listener(FoldMeasurer):
+    """Notes what each candidate said."""
+
+    def judge(self, candidate, held_out, scores, winners):
+        self.said = getattr(self, "said", {}) | {
+            candidate.name: {"scores": scores, "winners": winners}
+        }
+        return super().judge(candidate, held_out, scores, winners)
 
 
 @pytest.mark.parametrize("fold", [0, 2])
@@ -164,6 +183,6 @@ def test_arguments_of_fit_are_heeded(blobs):
     (candidate,) = expand_candidates(
         candidates_from([("one-vs-one", "hamming")], 3), {"C": [1.0]}, SVC()
     )
-    measurer = FoldMeasurer(RaceSetup(X, y, SVC(), source))
+    measurer = FoldMeasurer(RaceSetup(X, y, SVC(), source), [find_metric("accuracy")])
     with pytest.raises(TypeError, match="colour"):
-        measurer.measure([(candidate, SCHEME)], np.arange(100), np.arange(100, 150))
+        measurer.measure([(Runner(candidate), SCHEME)], np.arange(100), np.arange(100, 150))

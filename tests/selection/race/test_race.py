@@ -78,12 +78,12 @@ def test_scores_are_those_of_candidates_trained_alone(estimator, final_calibrati
             alone.fit(X[training], y[training])
             proba = alone.predict_proba(X[held_out])
             loss = metrics.log_loss(y[held_out], proba, alone.classes_)
-            assert runner.scores["log_loss"][number] == pytest.approx(loss, abs=1e-12)
+            assert runner.folds[number].scores["log_loss"] == pytest.approx(loss, abs=1e-12)
             winners = alone.classes_[proba.argmax(axis=1)]
             expected = metrics.uncertainty_coefficient(y[held_out], winners)
-            assert runner.scores["uncertainty_coefficient"][number] == pytest.approx(expected)
-            assert np.mean(runner.losses[number]) == pytest.approx(loss, abs=1e-12)
-            assert runner.n_binaries[number] == len(alone.binaries_)
+            assert runner.folds[number].scores["uncertainty_coefficient"] == pytest.approx(expected)
+            assert np.mean(runner.folds[number].losses) == pytest.approx(loss, abs=1e-12)
+            assert runner.folds[number].n_binaries == len(alone.binaries_)
 
 
 @pytest.mark.parametrize("final_calibration", ["auto", "bias", "decoder"])
@@ -104,8 +104,8 @@ def test_candidates_are_judged_by_their_calibrated_probabilities(blobs, final_ca
             random_state=5,
         ).fit(X[training], y[training])
         loss = metrics.log_loss(y[held_out], alone.predict_proba(X[held_out]), alone.classes_)
-        assert calibrated.scores["log_loss"][number] == pytest.approx(loss, rel=1e-9)
-        assert plain.scores["log_loss"][number] != pytest.approx(loss, rel=1e-3)
+        assert calibrated.folds[number].scores["log_loss"] == pytest.approx(loss, rel=1e-9)
+        assert plain.folds[number].scores["log_loss"] != pytest.approx(loss, rel=1e-3)
 
 
 class Counter(ClassifierMixin, BaseEstimator):
@@ -178,7 +178,9 @@ def test_losers_can_be_kept(blobs):
 def test_the_gap_is_a_paired_mean_and_its_standard_error(blobs):
     outcome = race(["one-vs-one", "tree"], blobs, LogisticRegression(), n_folds=2)
     one, other = outcome.runners
-    difference = np.concatenate(one.losses) - np.concatenate(other.losses)
+    difference = np.concatenate(
+        [a.losses - b.losses for a, b in zip(one.folds, other.folds, strict=True)]
+    )
     gap, error = outcome.gap(one, other)
     assert gap == pytest.approx(difference.mean())
     assert error == pytest.approx(difference.std() / np.sqrt(len(difference)))
@@ -193,8 +195,8 @@ def test_a_solver_without_probabilities_cannot_win_a_score_that_needs_them(blobs
     pairs = [("one-vs-one", "voting"), ("one-vs-one", "least-squares")]
     outcome = race(pairs, blobs, LogisticRegression())
     votes = outcome.runners[0]
-    assert np.isnan(votes.scores["log_loss"]).all()
-    assert np.isfinite(votes.scores["uncertainty_coefficient"]).all()
+    assert all(np.isnan(fold.scores["log_loss"]) for fold in votes.folds)
+    assert all(np.isfinite(fold.scores["uncertainty_coefficient"]) for fold in votes.folds)
     assert votes.reason == 'solver="voting" does not give probabilities'
     by_accuracy = race(pairs, blobs, LogisticRegression(), scores=[find_metric("accuracy")])
     assert not by_accuracy.runners[0].reason
@@ -222,15 +224,15 @@ def test_weights_count_as_copies_of_held_out_samples(blobs):
     alone.fit(X[training], y[training], weight[training])
     copies = np.repeat(held_out, weight[held_out].astype(int))
     loss = metrics.log_loss(y[copies], alone.predict_proba(X[copies]), alone.classes_)
-    assert outcome.runners[0].scores["log_loss"][0] == pytest.approx(loss)
+    assert outcome.runners[0].folds[0].scores["log_loss"] == pytest.approx(loss)
 
 
 def test_a_model_of_many_sides_counts_once(blobs):
     X, _ = blobs
     found = race(["direct", "one-vs-one"], blobs, LogisticRegression())
     direct, pairs = found.runners
-    assert direct.n_binaries == [1] * 3
-    assert pairs.n_binaries == [6] * 3
+    assert [fold.n_binaries for fold in direct.folds] == [1] * 3
+    assert [fold.n_binaries for fold in pairs.folds] == [6] * 3
     # Each fold trains on two thirds of the samples, and one-vs-one on each of them three times.
-    assert sum(direct.n_training_samples) == 2 * len(X)
-    assert sum(pairs.n_training_samples) == 3 * 2 * len(X)
+    assert sum(fold.n_training_samples for fold in direct.folds) == 2 * len(X)
+    assert sum(fold.n_training_samples for fold in pairs.folds) == 3 * 2 * len(X)

@@ -5,7 +5,7 @@ import pytest
 from sklearn.svm import SVC
 
 from polytomy.trials import Dataset, Pair, Protocol, pairs_from
-from polytomy.trials.protocol import make_schemes, train_binaries
+from polytomy.trials.protocol import Trial
 
 
 @pytest.fixture(scope="module")
@@ -28,21 +28,24 @@ def test_a_scheme_is_made_once_for_all_methods_and_a_bad_one_has_a_problem(datas
         return "tree"
 
     pairs = pairs_from([own_tree, "m {0 1}"], ["least-squares", "greedy"], calibrated=True)
-    made = make_schemes(dataset, pairs, split)
+    trial = Trial(dataset, SVC(), split)
+    for pair in pairs:
+        trial.measure(pair)
     assert len(seen) == 1
-    assert made["own_tree"].problem == ""
-    (bad,) = [each for name, each in made.items() if name != "own_tree"]
+    assert trial.made["own_tree"].problem == ""
+    (bad,) = [each for name, each in trial.made.items() if name != "own_tree"]
     assert bad.scheme is None
     assert "2" in bad.problem
-    trained = train_binaries(made, pairs, dataset, SVC(), split)
-    assert set(trained) == {("own_tree", False), ("own_tree", True)}
+    assert set(trial.trained) == {("own_tree", False), ("own_tree", True)}
 
 
 def test_calibrated_pairs_have_the_same_binaries_and_out_of_fold_scores(dataset, split):
     pairs = pairs_from(["one-vs-one", "tree"], ["least-squares", "voting"], calibrated=True)
-    made = make_schemes(dataset, pairs, split)
     told = []
-    trained = train_binaries(made, pairs, dataset, SVC(), split, on_trained=told.append)
+    trial = Trial(dataset, SVC(), split, on_trained=told.append)
+    for pair in pairs:
+        trial.measure(pair)
+    trained = trial.trained
     assert told == ["one-vs-one", "one-vs-one, calibrated", "tree", "tree, calibrated"]
     has_scores = {key: each.trained.out_of_fold is not None for key, each in trained.items()}
     assert has_scores == {key: key[1] for key in trained}
@@ -62,8 +65,8 @@ def test_a_pair_learns_its_own_calibration_from_the_scores_of_its_configuration(
     dataset, split, final_calibration
 ):
     pair = Pair("orthogonal", "own", "orthogonal", "least-squares", final_calibration)
-    made = make_schemes(dataset, [pair], split)
-    training = train_binaries(made, [pair], dataset, SVC(), split)["orthogonal", True]
+    trial = Trial(dataset, SVC(), split)
+    training = trial.train(pair, trial.make_scheme(pair))
     composition, seconds = training.compose(pair)
     assert seconds > training.seconds
     assert composition.out_of_fold.final_calibration == final_calibration

@@ -28,9 +28,6 @@ Floats = NDArray[np.float64]
 # Number of weight columns stacked at a time.
 _STACK = 256
 
-# A product with this many columns is hardly slower than with one: the samples are read once.
-_COLUMNS_AT_ONCE = 16
-
 # Multiplications per block of samples: a few tenths of a second, or less with several threads.
 _LONGEST_PRODUCT = 2**31
 
@@ -117,8 +114,6 @@ class LinearGroup:
         rows, intercepts = zip(*(_folded(member, self._centre) for member in members), strict=True)
         self._weights = _stack_columns(rows)
         self._intercepts = np.array(intercepts)
-        self.efforts = np.ones(len(members))
-        self.effort = max(1.0, len(members) / _COLUMNS_AT_ONCE)
 
     def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the binaries' own `scores`, of shape (n_samples, n_members)."""

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import cached_property, partial
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -18,9 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from polytomy.calibration.calibrators import (
     Calibrator,
     HeldOut,
-    SigmoidCalibrator,
     UncalibratedMap,
-    find_calibrator,
     fit_calibrators,
 )
 from polytomy.inputs.numbers import check_weights
@@ -46,6 +44,7 @@ from polytomy.learners.workload import (
     Trained,
     Workload,
     describe_shortcoming,
+    train_constant,
     weights_of_problems,
 )
 from polytomy.routines.dispatch import routine
@@ -76,10 +75,6 @@ _BATCH_COEFFICIENTS = 2**24
 # Feature values, over all problems, that keep a thread busy for some hundredths of a second.
 _ENTRIES_PER_THREAD = 10**6
 
-# Most values to fit the sigmoids of all binaries to, and the fewest for each binary.
-_MOST_VALUES = 2**26
-_FEWEST_VALUES = 2**12
-
 
 def train_linear_models(work: Workload) -> list[Trained | None]:
     """Train all plain LogisticRegression and LinearSVC binaries with one solver.
@@ -102,18 +97,17 @@ def train_linear_models(work: Workload) -> list[Trained | None]:
         return trained
     numbers = next(iter(makers.values())).numbers
     n_threads = _count_threads(options.n_jobs, numbers, problems)
-    stopped: list[str] = []
     # Problems run in threads; BLAS threads would wait for each other on a busy machine.
     with one_blas_thread():
         for objective, members in groups.items():
-            trainer = BatchTrainer(objective, work, numbers, len(members))
+            trainer = BatchTrainer(objective, work, numbers)
             n_models = 1 + (0 if folds is None else folds.n_folds)
             most = max(1, _BATCH_COEFFICIENTS // (n_models * (1 + numbers.shape[1])))
             # With the squared hinge loss, the routine for single problems is faster, because it
             # uses few of the samples.
             stack_size = min(most, _choose_stack_size(numbers)) if objective.is_logistic else 0
             tasks = list(_divide(members, problems, stack_size, most))
-            attempts: list[Callable[[], list[TrainedModel]]] = [
+            attempts: list[Callable[[], list[Trained]]] = [
                 partial(
                     trainer.train,
                     batch,
@@ -124,15 +118,14 @@ def train_linear_models(work: Workload) -> list[Trained | None]:
             ]
             with closing(run_tasks(attempts, n_threads)) as results:
                 for (batch, _), found in zip(tasks, results, strict=True):
-                    for k, model in zip(batch, found, strict=True):
-                        trained[k] = model.trained
-                        if not model.is_converged:
-                            stopped.append(model.trained.binary.name)
-                        work.listener.trained(model.trained.binary.name)
+                    for k, each in zip(batch, found, strict=True):
+                        trained[k] = each
+                        work.listener.trained(each.binary.name)
             together = f"{len(members)} binaries are trained together by the linear solver."
             alone = "1 binary is trained by the linear solver."
             work.listener.note(alone if len(members) == 1 else together)
-    _warn_of_early_stops(stopped)
+            names = [each.name for each in work.dichotomies]
+            _warn_of_early_stops(sorted(trainer.stopped, key=names.index))
     return trained
 
 
@@ -211,13 +204,6 @@ def _warn_of_early_stops(names: Sequence[str]) -> None:
     )
 
 
-class TrainedModel(NamedTuple):
-    """What was trained for a binary, and whether the solver reached its tolerance."""
-
-    trained: Trained
-    is_converged: bool = True
-
-
 class BatchTrainer:
     """Trains batches of problems that minimise the same objective.
 
@@ -226,15 +212,16 @@ class BatchTrainer:
     objective : LinearObjective
     work : Workload
     numbers : the training data as a float64 or float32 array, or as a CSR matrix
-    n_binaries : number of problems in all batches
+
+    Attributes
+    ----------
+    stopped : names of the partitions whose models have not reached the tolerance
     """
 
-    def __init__(
-        self, objective: LinearObjective, work: Workload, numbers: Any, n_binaries: int
-    ) -> None:
+    def __init__(self, objective: LinearObjective, work: Workload, numbers: Any) -> None:
         self._objective, self._work, self._numbers = objective, work, numbers
         self._options, self._folds = work.options, work.folds
-        self._most_values = max(_FEWEST_VALUES, _MOST_VALUES // max(1, n_binaries))
+        self.stopped: list[str] = []
         calibration = work.options.calibration
         is_automatic = isinstance(calibration, str) and calibration == "auto"
         self._uses_own = calibration is None or (is_automatic and objective.is_logistic)
@@ -242,12 +229,8 @@ class BatchTrainer:
         self._weight = None if given is None else check_weights(given, count_rows(work.X))
 
     def train(
-        self,
-        batch: Sequence[int],
-        makers: Sequence[FittedModels],
-        *,
-        is_stacked: bool,
-    ) -> list[TrainedModel]:
+        self, batch: Sequence[int], makers: Sequence[FittedModels], *, is_stacked: bool
+    ) -> list[Trained]:
         """Return the trained binaries of a batch, in its order.
 
         Parameters
@@ -259,9 +242,8 @@ class BatchTrainer:
         started = perf_counter()
         own = [self._kept(self._work.problems[k]) for k in batch]
         seeds = [self._work.seeds[k] for k in batch]
-        has_sides = [problem.smaller_side > 0 for problem in own]
-        to_train = [i for i, has_both in enumerate(has_sides) if has_both]
-        trained: dict[int, TrainedModel] = {}
+        to_train = [i for i, problem in enumerate(own) if problem.has_both_sides]
+        trained: dict[int, Trained] = {}
         if to_train:
             found = self._train(
                 [own[i] for i in to_train],
@@ -271,10 +253,9 @@ class BatchTrainer:
             )
             seconds = (perf_counter() - started) / len(to_train)
             for i, each in zip(to_train, found, strict=True):
-                trained[i] = each._replace(trained=each.trained.timed(seconds))
+                trained[i] = each.timed(seconds)
         return [
-            trained.get(i) or TrainedModel(self._work.constant(problem))
-            for i, problem in enumerate(own)
+            trained.get(i) or train_constant(problem, self._folds) for i, problem in enumerate(own)
         ]
 
     def _kept(self, problem: BinaryProblem) -> BinaryProblem:
@@ -288,14 +269,14 @@ class BatchTrainer:
         makers: Sequence[FittedModels],
         seeds: Sequence[int | None],
         is_stacked: bool,
-    ) -> list[TrainedModel]:
+    ) -> list[Trained]:
         """Return the trained binaries of problems that have samples on both sides."""
         options = self._options
         batch = Batch.of(problems)
         folds = BatchFolds.of(batch, self._folds)
         weight = weights_of_problems(problems, options, count_rows(self._work.X))
         fits = (self._fit_stack if is_stacked else self._fit_each)(batch, folds, weight)
-        to_calibrate = self._select_held_out(batch, folds, fits.values, weight, seeds)
+        to_calibrate = self._select_held_out(batch, folds, fits.values, weight)
         calibrators = fit_calibrators(options.calibration, to_calibrate, seeds)
         binaries = []
         for i, problem in enumerate(problems):
@@ -305,12 +286,11 @@ class BatchTrainer:
             binaries.append(
                 self._as_binary(problem.name, model, makers[i].sides, calibrators[i], is_failed)
             )
+        names = [problem.name for problem in problems]
+        self.stopped += [names[i] for i in np.flatnonzero(~fits.is_converged)]
         scores = self._score_held_out(batch, folds, fits.coefficients, binaries)
         return [
-            TrainedModel(
-                Trained(binary, None if scores is None else scores[:, i]),
-                bool(fits.is_converged[i]),
-            )
+            Trained(binary, None if scores is None else scores[:, i])
             for i, binary in enumerate(binaries)
         ]
 
@@ -391,19 +371,13 @@ class BatchTrainer:
         return SharedRows(take_rows(self._numbers, rows), self._objective.bias)
 
     def _select_held_out(
-        self,
-        batch: Batch,
-        folds: BatchFolds,
-        values: Floats,
-        weight: Floats | None,
-        seeds: Sequence[int | None],
+        self, batch: Batch, folds: BatchFolds, values: Floats, weight: Floats | None
     ) -> list[HeldOut | None]:
         """Return the data that each problem's calibrator learns from, or None."""
         if self._uses_own:
             return [None] * len(batch.sizes)
         samples, has_both = folds.samples, folds.hold_out_both_sides(batch)
         ends = np.searchsorted(samples, batch.starts)
-        is_sigmoid = find_calibrator(self._options.calibration) is SigmoidCalibrator
         found: list[HeldOut | None] = []
         for i in range(len(batch.sizes)):
             chosen = samples[ends[i] : ends[i + 1]]
@@ -413,10 +387,7 @@ class BatchTrainer:
             own_weight = None if weight is None else weight[chosen]
             if self._folds is not None:
                 own_weight = self._folds.weigh(own_weight, batch.rows[chosen])
-            held_out = HeldOut(values[chosen], batch.is_positive[chosen], own_weight)
-            if is_sigmoid:
-                held_out = thin_larger_side(held_out, self._most_values, seeds[i])
-            found.append(held_out)
+            found.append(HeldOut(values[chosen], batch.is_positive[chosen], own_weight))
         return found
 
     def _as_binary(
@@ -479,44 +450,3 @@ class BatchTrainer:
 def _trained_folds(folds: BatchFolds, batch: Batch) -> NDArray[np.bool_]:
     """Return which folds of each problem have a model, of shape (n_problems, n_folds)."""
     return np.ascontiguousarray(folds.is_trained.T).reshape(len(batch.sizes), -1)
-
-
-def thin_larger_side(held_out: HeldOut, most: int, seed: int | None) -> HeldOut:
-    """Return at most `most` samples of the larger side, with weights that represent all of them.
-
-    The half that is hardest to separate from the other side is kept; the rest is a random subset
-    whose weights sum to those of all samples it represents. A sigmoid fitted to the result differs
-    only by chance from one fitted to all samples.
-
-    Parameters
-    ----------
-    held_out : HeldOut
-    most : int, maximum number of samples of the larger side, at least 2
-    seed : int, optional
-        Fixes the random subset.
-
-    Examples
-    --------
-    >>> values = np.concatenate([np.arange(8.0), [9.0]])
-    >>> thinned = thin_larger_side(HeldOut(values, values == 9.0), most=4, seed=0)
-    >>> thinned.values, thinned.weight
-    (array([6., 7., 5., 3., 9.]), array([1., 1., 3., 3., 1.]))
-    """
-    values, target, weight = held_out
-    is_larger = target if 2 * np.count_nonzero(target) > len(target) else ~target
-    larger, smaller = np.flatnonzero(is_larger), np.flatnonzero(~is_larger)
-    if len(larger) <= most:
-        return held_out
-    weight = np.ones(len(values)) if weight is None else weight
-    n_hard = most // 2
-    toward = values[larger] if not target[larger[0]] else -values[larger]
-    order = np.argpartition(toward, len(larger) - n_hard)
-    easy, hard = larger[order[:-n_hard]], larger[np.sort(order[-n_hard:])]
-    generator = np.random.default_rng(0 if seed is None else seed)
-    drawn = easy[generator.integers(len(easy), size=most - n_hard)]
-    of_drawn = weight[drawn]
-    total = of_drawn.sum()
-    factor = weight[easy].sum() / total if total > 0 else 0.0
-    chosen = np.concatenate([hard, drawn, smaller])
-    weights = np.concatenate([weight[hard], of_drawn * factor, weight[smaller]])
-    return HeldOut(values[chosen], target[chosen], weights)

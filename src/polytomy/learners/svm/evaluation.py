@@ -67,7 +67,7 @@ class DenseEvaluator:
         weights: Weights,
         dtype: Any,
     ) -> None:
-        self._function, self._rows, self._weights = function, rows, weights
+        self._code, self._rows, self._weights = function.code, rows, weights
         self._vectors = np.ascontiguousarray(vectors, dtype=np.float64)
         self._centre = np.zeros(vectors.shape[1], dtype)
         self._squares = np.empty(0, dtype)
@@ -86,9 +86,8 @@ class DenseEvaluator:
         add = routine("add_dense_scores", "banks")
         for block in _converted_blocks(X, is_converted=is_sparse(X)):
             samples = X[block].toarray() if is_sparse(X) else X[block]
-            vectors, code = self._vectors, self._function.code
-            more = self._centre, self._squares, code, self._weights
-            add(samples, vectors, self._rows, *more, scores[block])
+            more = self._centre, self._squares, self._code, self._weights
+            add(samples, self._vectors, self._rows, *more, scores[block])
 
 
 class SparseEvaluator:
@@ -105,7 +104,7 @@ class SparseEvaluator:
         weights: Weights,
         dtype: Any,
     ) -> None:
-        self._function, self._rows, self._weights = function, rows, weights
+        self._code, self._rows, self._weights = function.code, rows, weights
         self._vectors = vectors.astype(dtype, copy=False)
 
     def add_scores(self, X: Any, scores: NDArray[np.float64]) -> None:
@@ -119,18 +118,10 @@ class SparseEvaluator:
                 (vectors.data, vectors.indices, vectors.indptr),
                 self._rows,
                 vectors.shape[1],
-                self._function.code,
+                self._code,
                 self._weights,
                 scores[block],
             )
-
-
-def make_evaluator(
-    function: KernelFunction, vectors: Any, rows: NDArray[np.intp], weights: Weights, dtype: Any
-) -> DenseEvaluator | SparseEvaluator:
-    """Return the evaluator of dense or of sparse vectors."""
-    evaluator = SparseEvaluator if is_sparse(vectors) else DenseEvaluator
-    return evaluator(function, vectors, rows, weights, dtype)
 
 
 def _converted_blocks(X: Any, *, is_converted: bool) -> Any:
@@ -237,10 +228,9 @@ class KernelGroup:
         self._n_features = int(first.vectors.shape[1])
         self._intercepts = np.array([member.intercept for member in members])
         pool = pool_vectors(members)
-        self.effort = float(len(pool.rows))
-        self.efforts = np.array([float(len(member.coefficients)) for member in members])
         weights = _weights_by_vector(pool, members)
-        self._evaluator = make_evaluator(first.kernel, pool.vectors, pool.rows, weights, dtype)
+        evaluator = SparseEvaluator if is_sparse(pool.vectors) else DenseEvaluator
+        self._evaluator = evaluator(first.kernel, pool.vectors, pool.rows, weights, dtype)
         self._members = members
 
     def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:

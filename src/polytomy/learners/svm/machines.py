@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,8 @@ class KernelMachine:
     >>> machine.decision_function([[1.0], [3.0]]), machine.predict([[3.0]])
     (array([0., 2.]), array([1]))
     """
+
+    kind_of_model: ClassVar[str] = "svc"
 
     kernel: KernelFunction
     pool: VectorPool

@@ -51,6 +51,7 @@ from polytomy.learners.workload import (
     TrainingListener,
     Workload,
     describe_shortcoming,
+    train_constant,
 )
 from polytomy.routines.reference.smo import SMALL_PROBLEM
 from polytomy.routines.threads import one_blas_thread, run_tasks
@@ -103,7 +104,7 @@ def train_svms(work: Workload) -> list[Trained | None]:
     for group in groups:
         to_train = [k for k in group if problems[k].has_both_sides]
         for k in sorted(set(group).difference(to_train)):
-            trained[k] = work.constant(problems[k])
+            trained[k] = train_constant(problems[k], work.folds)
             listener.trained(problems[k].name)
         tasks = [(estimators[k], problems[k]) for k in to_train]
         for k, outcome in zip(to_train, trainer.train(tasks), strict=True):

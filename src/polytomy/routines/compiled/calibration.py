@@ -30,13 +30,6 @@ _USUAL_STEPS = 8
 _NANOSECONDS_PER_EXPONENTIAL = 20.0
 
 
-def fit_log_odds(columns: Floats, targets: Floats, weight: Floats) -> Floats:
-    """Return the coefficients of linear log-odds that minimise the log-loss."""
-    cost = _NANOSECONDS_PER_EXPONENTIAL * _USUAL_STEPS * len(columns)
-    coefficients: Floats = run_aside(_fit_log_odds, columns, targets, weight, cost=cost)
-    return coefficients
-
-
 def fit_scale_and_bias(
     features: Floats,
     class_indices: NDArray[np.intp],
@@ -53,12 +46,16 @@ def fit_scale_and_bias(
 
 
 def fit_sigmoids(
-    values: Floats, is_positive: NDArray[np.bool_], weight: Floats, starts: NDArray[np.intp]
+    values: Floats,
+    is_positive: NDArray[np.bool_],
+    weight: Floats,
+    starts: NDArray[np.intp],
+    has_intercept: NDArray[np.bool_],
 ) -> tuple[Floats, Floats]:
     """Return the slopes and intercepts of Platt's sigmoids for many binaries."""
     slopes, intercepts = np.zeros((2, len(starts) - 1))
     cost = _NANOSECONDS_PER_EXPONENTIAL * _USUAL_STEPS * len(values)
-    inputs = values, is_positive, weight, starts
+    inputs = values, is_positive, weight, starts, has_intercept
     run_aside(_fit_sigmoids, *inputs, outputs=[slopes, intercepts], cost=cost)
     return slopes, intercepts
 
@@ -69,6 +66,7 @@ def _fit_sigmoids(
     is_positive: NDArray[np.bool_],
     weight: Floats,
     starts: NDArray[np.intp],
+    has_intercept: NDArray[np.bool_],
     slopes: Floats,
     intercepts: Floats,
     stop: Flag,
@@ -76,9 +74,10 @@ def _fit_sigmoids(
     for binary in range(len(slopes)):
         start, n_samples = starts[binary], starts[binary + 1] - starts[binary]
         own_weight = weight[start : start + n_samples]
-        centre, n_above, n_below = 0.0, 0.0, 0.0
+        centre, n_above, n_below, largest = 0.0, 0.0, 0.0, 0.0
         for t in range(n_samples):
             centre += values[start + t] / n_samples
+            largest = max(largest, abs(values[start + t]))
             n_above += own_weight[t] if is_positive[start + t] else 0.0
             n_below += 0.0 if is_positive[start + t] else own_weight[t]
         spread = 0.0
@@ -86,7 +85,9 @@ def _fit_sigmoids(
             spread += (values[start + t] - centre) ** 2 / n_samples
         spread = np.sqrt(spread)
         has_slope = spread > SAME * abs(centre)
-        columns = np.ones((n_samples, 2 if has_slope else 1))
+        if not has_intercept[binary]:
+            centre, spread, has_slope = 0.0, largest if largest > 0.0 else 1.0, True
+        columns = np.ones((n_samples, 2 if has_slope and has_intercept[binary] else 1))
         targets = np.empty(n_samples)
         for t in range(n_samples):
             if has_slope:
@@ -94,7 +95,9 @@ def _fit_sigmoids(
             is_above = is_positive[start + t]
             targets[t] = (n_above + 1.0) / (n_above + 2.0) if is_above else 1.0 / (n_below + 2.0)
         coefficients = _fit_log_odds(columns, targets, own_weight, stop)
-        if has_slope:
+        if not has_intercept[binary]:
+            slopes[binary] = max(0.0, coefficients[0] / spread)
+        elif has_slope:
             slopes[binary] = coefficients[0] / spread
             intercepts[binary] = coefficients[1] - coefficients[0] * centre / spread
         else:

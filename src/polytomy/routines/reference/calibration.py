@@ -57,9 +57,15 @@ def platt_targets(
 
 
 def fit_sigmoids(
-    values: Floats, is_positive: NDArray[np.bool_], weight: Floats, starts: NDArray[np.intp]
+    values: Floats,
+    is_positive: NDArray[np.bool_],
+    weight: Floats,
+    starts: NDArray[np.intp],
+    has_intercept: NDArray[np.bool_],
 ) -> tuple[Floats, Floats]:
     """Return the slopes and intercepts of Platt's sigmoids for many binaries.
+
+    Without an intercept, the slope is not negative: a decision value keeps its sign.
 
     Parameters
     ----------
@@ -67,6 +73,7 @@ def fit_sigmoids(
     is_positive : bool array of shape (n_samples,), their sides
     weight : array of shape (n_samples,), positive
     starts : array of shape (n_binaries + 1,), the first value of each binary, and the end
+    has_intercept : bool array of shape (n_binaries,)
 
     Returns
     -------
@@ -76,6 +83,11 @@ def fit_sigmoids(
     for k, (start, end) in enumerate(pairwise(starts)):
         own, own_weight = values[start:end], weight[start:end]
         targets = platt_targets(is_positive[start:end], own_weight)
+        if not has_intercept[k]:
+            scale = float(np.abs(own).max()) or 1.0
+            (slope,) = fit_log_odds(own[:, np.newaxis] / scale, targets, own_weight)
+            slopes[k] = max(0.0, slope / scale)
+            continue
         # Newton steps do not depend on the origin and scale of the values, but rounding errors do.
         centre, spread = float(np.mean(own)), float(np.std(own))
         ones = np.ones_like(own)

@@ -421,7 +421,7 @@ def test_an_error_of_the_estimator_names_the_partition():
     X, problem = two_clouds(n_negative=2, n_positive=38)
     with pytest.raises(ValueError, match="infeasible") as caught:
         train(NuSVC(nu=0.9), X, problem)
-    assert caught.value.__notes__ == ['while training the binary of partition "p"']
+    assert caught.value.__notes__ == ['while training the NuSVC of partition "p"']
 
 
 def test_decision_values_that_are_not_finite_are_an_error_and_not_a_shortcoming():

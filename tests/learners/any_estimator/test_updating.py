@@ -7,9 +7,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 from polytomy.errors import ArgumentError
+from polytomy.learners.any_estimator import update_binary
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.trained import Output
-from polytomy.learners.updating import update_binary
 
 
 def batches(seed=0):

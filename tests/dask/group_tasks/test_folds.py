@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 pytest.importorskip("distributed")
 
 from polytomy.calibration.folds import Folds, deal_rows
-from polytomy.dask import training as folds_module
+from polytomy.dask import group_tasks as folds_module
+from polytomy.dask.group_tasks import FoldPlan, calibration_weights
 from polytomy.dask.grouping import Layout, PartSummary, RowBlock
-from polytomy.dask.training import FoldPlan, calibration_weights
 from polytomy.inputs.numbers import class_weights
+from polytomy.learners.workload import TrainingOptions
 from polytomy.model.out_of_fold import FoldRule
 
 
@@ -23,7 +24,9 @@ def make_layout(sizes, weights=None):
 
 @given(st.lists(st.integers(1, 40), min_size=2, max_size=4), st.integers(2, 6), st.integers(1, 90))
 def test_as_few_folds_are_held_out_as_in_one_place(sizes, cv, enough_rows):
-    plan = FoldPlan.of(FoldRule("bias", enough_rows, 3), make_layout(sizes), cv, 1)
+    plan = FoldPlan.of(
+        FoldRule("bias", enough_rows, 3), make_layout(sizes), TrainingOptions(cv=cv), 1
+    )
     class_indices = np.repeat(np.arange(len(sizes)), sizes)
     every = Folds.from_numbers(deal_rows(class_indices, min(cv, sum(sizes)), 3))
     assert plan.n_folds == every.first(enough_rows).n_folds
@@ -32,15 +35,17 @@ def test_as_few_folds_are_held_out_as_in_one_place(sizes, cv, enough_rows):
 
 def test_the_rows_to_score_are_limited_in_size_and_divided_among_the_classes(monkeypatch):
     monkeypatch.setattr(folds_module, "_SAMPLE_BYTES", 8 * 100)
-    plan = FoldPlan.of(FoldRule("bias", None, 0), make_layout([900, 90, 10]), 5, 1)
+    plan = FoldPlan.of(
+        FoldRule("bias", None, 0), make_layout([900, 90, 10]), TrainingOptions(cv=5), 1
+    )
     assert [choice.most_rows for choice in plan.choices] == [90, 9, 1]
     assert [choice.seed for choice in plan.choices] == [[0, 0], [0, 1], [0, 2]]
-    plan = FoldPlan.of(FoldRule("bias", None, 0), make_layout([50, 50]), 5, 1)
+    plan = FoldPlan.of(FoldRule("bias", None, 0), make_layout([50, 50]), TrainingOptions(cv=5), 1)
     assert [choice.most_rows for choice in plan.choices] == [None, None]
 
 
 def test_folds_without_a_seed_are_the_same_if_a_task_is_run_again():
-    plan = FoldPlan.of(FoldRule("bias", None, None), make_layout([5, 5]), 5, 1)
+    plan = FoldPlan.of(FoldRule("bias", None, None), make_layout([5, 5]), TrainingOptions(cv=5), 1)
     assert plan.seed >= 0
     assert plan.given_seed is None
 

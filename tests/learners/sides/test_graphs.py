@@ -19,8 +19,7 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from polytomy.calibration.folds import Folds
 from polytomy.errors import ArgumentError
 from polytomy.learners.problems import SidesProblem
-from polytomy.learners.sides import SidesModel, train_sides
-from polytomy.learners.sides_graph import export_sides
+from polytomy.learners.sides import SidesModel, export_sides, train_sides
 from polytomy.learners.trained import Output
 from polytomy.learners.workload import TrainingOptions
 from polytomy.onnx_graph import Graph

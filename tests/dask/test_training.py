@@ -6,17 +6,22 @@ from scipy.sparse import csr_array
 
 pytest.importorskip("distributed")
 
-from polytomy.dask.training import Moments, find_variance
+from polytomy.dask.grouping import RowBlock
+from polytomy.dask.training import find_moments, find_variance
+
+
+def block_of(X):
+    return RowBlock(X, np.arange(X.shape[0]), np.zeros(X.shape[0], dtype=int))
 
 
 @given(st.integers(0, 999), st.integers(1, 6), st.floats(-1e6, 1e6), st.booleans())
 def test_the_variance_of_parts_is_that_of_the_whole(seed, n_parts, shift, is_sparse):
     X = np.random.default_rng(seed).normal(size=(30, 3)) + shift
     convert = csr_array if is_sparse else np.asarray
-    parts = [Moments.of(convert(part)) for part in np.array_split(X, n_parts)]
+    parts = [find_moments(block_of(convert(part))) for part in np.array_split(X, n_parts)]
     assert find_variance(parts) == pytest.approx(X.var(), rel=1e-8)
     assert {part.n_features for part in parts} == {3}
 
 
 def test_text_has_no_moments():
-    assert Moments.of(np.array([["a"]], dtype=object)) is None
+    assert find_moments(block_of(np.array([["a"]], dtype=object))) is None

@@ -9,30 +9,33 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from polytomy.errors import ArgumentError
-from polytomy.learners.preparation import check_neighbours, fit_rows, parameters_with_weights
+from polytomy.learners.any_estimator import ProblemTrainer
+from polytomy.learners.preparation import check_neighbours, parameters_with_weights
+from polytomy.learners.problems import SidesProblem
+from polytomy.learners.workload import FitArguments, TrainingOptions
 
 X = np.random.default_rng(0).normal(size=(30, 3))
 Y = np.arange(30) % 3
 ROWS = np.array([1, 2, 5, 6, 9, 12, 13, 20, 21, 28])
 
 
-def fit(model, samples, parameters, **options):
-    options = {"takes_pairwise_values": False, "place": 'model of partition "m"', **options}
-    fit_rows(model, samples, ROWS, Y[ROWS], parameters, **options)
-    return model
+def fit(estimator, samples, sample_weight=None, **fit_params):
+    problem = SidesProblem("m", ROWS, Y[ROWS], 3)
+    options = TrainingOptions(arguments=FitArguments(sample_weight, fit_params))
+    trainer = ProblemTrainer.prepare(estimator, samples, problem, options, None, None)
+    return trainer.fit(problem, problem.sides)
 
 
 def test_a_model_sees_its_own_rows_and_their_weights_alone():
-    model, weight = LogisticRegression(), np.linspace(0.1, 2, 30)
-    parameters = parameters_with_weights(model, {}, weight)
-    found = fit(model, X, parameters).predict_proba(X)
+    weight = np.linspace(0.1, 2, 30)
+    found = fit(LogisticRegression(), X, weight).predict_proba(X)
     expected = LogisticRegression().fit(X[ROWS], Y[ROWS], sample_weight=weight[ROWS])
     np.testing.assert_allclose(found, expected.predict_proba(X))
 
 
 def test_of_a_kernel_matrix_columns_are_taken_too():
     kernel = X @ X.T
-    found = fit(SVC(kernel="precomputed"), kernel, {}, takes_pairwise_values=True)
+    found = fit(SVC(kernel="precomputed"), kernel)
     expected = SVC(kernel="linear").fit(X[ROWS], Y[ROWS])
     np.testing.assert_allclose(
         found.decision_function(kernel[:, ROWS]), expected.decision_function(X), atol=1e-6
@@ -45,8 +48,8 @@ def test_without_weights_parameters_are_passed_as_they_are():
 
 def test_an_error_says_what_was_trained():
     with pytest.raises(TypeError) as caught:
-        fit(LogisticRegression(), X, {"colour": "red"})
-    assert caught.value.__notes__ == ['while training the model of partition "m"']
+        fit(LogisticRegression(), X, colour="red")
+    assert caught.value.__notes__ == ['while training the LogisticRegression of partition "m"']
 
 
 def test_more_neighbours_than_samples_are_an_error():

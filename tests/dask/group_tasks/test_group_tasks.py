@@ -6,17 +6,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from polytomy import designs
+from polytomy.dask.cluster import pass_on
 from polytomy.dask.group_tasks import (
-    GroupTask,
     TaskOptions,
     classes_of,
     divide_into_groups,
-    share_vectors,
     train_group,
+    train_groups,
 )
 from polytomy.dask.grouping import RowBlock
 from polytomy.inputs.rows import group_rows
-from polytomy.learners.workload import TrainingOptions
+from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.model.fitting import fit_binaries, plan_training
 
 
@@ -66,38 +66,34 @@ def test_a_pair_needs_only_the_rows_of_its_classes():
     ]
     found = []
     for dichotomy, seed in zip(dichotomies, [1, 2, 3], strict=True):
-        task = GroupTask((dichotomy,), (seed,), TaskOptions(np.arange(3), options))
-        (trained,) = train_group(task, [blocks[k] for k in classes_of([dichotomy])]).trained
+        own = [blocks[k] for k in classes_of([dichotomy])]
+        (trained,), _ = train_group([dichotomy], [seed], TaskOptions(3, options), own)
         assert trained.scores is None
         found.append(trained.binary)
-    for one, other in zip(share_vectors(found), expected, strict=True):
+    for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one.decisions(X), other.decisions(X), rtol=0, atol=1e-12)
 
 
-def test_vectors_of_several_tasks_are_there_once():
+def test_vectors_of_several_tasks_are_there_once(cluster_client):
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(3), 10)
     X = rng.normal(size=(30, 2))
     dichotomies = dichotomies_of(designs.one_vs_one(range(3)), SVC(gamma=1.0, C=1e-3))
-    binaries = []
-    for each in dichotomies:
-        rows = np.flatnonzero(np.isin(y, [*each.negative, *each.positive]))
-        block = RowBlock(X[rows], rows, y[rows])
-        options = TaskOptions(np.arange(3), TrainingOptions(calibration=None))
-        (trained,) = train_group(GroupTask((each,), (0,), options), [block]).trained
-        binaries.append(trained.binary)
-    shared = share_vectors(binaries)
+    options = TaskOptions(3, TrainingOptions(calibration=None))
+    blocks = [RowBlock(X[y == k], np.flatnonzero(y == k), y[y == k]) for k in range(3)]
+    futures = dict(enumerate(cluster_client.map(pass_on, blocks)))
+    trained = train_groups(
+        *(cluster_client, dichotomies, [[0], [1], [2]], [0, 0, 0], options, futures, None),
+        TrainingListener(),
+    )
+    machines = [each.binary.estimator for each in trained]
     # With so small a C every sample is a support vector.
-    assert {each.estimator.pool.vectors.shape for each in shared} == {(30, 2)}
-    for one, other in zip(shared, binaries, strict=True):
-        np.testing.assert_array_equal(
-            one.estimator.support_vectors_, other.estimator.support_vectors_
-        )
+    assert {id(machine.pool) for machine in machines} == {id(machines[0].pool)}
+    assert machines[0].pool.vectors.shape == (30, 2)
 
 
 def test_classes_without_weight_give_a_constant_binary():
     (dichotomy,) = dichotomies_of(designs.one_vs_one(range(2)), LogisticRegression())
     block = RowBlock(np.ones((2, 1)), np.arange(2), np.array([0, 1]), np.zeros(2))
-    task = GroupTask((dichotomy,), (0,), TaskOptions(np.arange(2), TrainingOptions()))
-    (trained,) = train_group(task, [block]).trained
+    (trained,), _ = train_group([dichotomy], [0], TaskOptions(2, TrainingOptions()), [block])
     assert trained.binary.decisions(np.ones((3, 1))).tolist() == [0.0, 0.0, 0.0]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from polytomy.errors import Argument, ArgumentError, ControlWarning, SchemeError, warn_caller
-from polytomy.inputs.arguments import count_things, did_you_mean
+from polytomy.inputs.arguments import did_you_mean
 from polytomy.learners.bank import Bank
 from polytomy.learners.problems import Dichotomy, divide_partition
 from polytomy.learners.sides import adopt_model, find_wholes
@@ -107,14 +107,14 @@ def make_dichotomies(
     """Return the dichotomy of each partition of the scheme, or of each side if it has more than 2.
 
     A name refers to the fitted model or the estimator given under it, or else to the default
-    estimator; a specification describes its own estimator. `estimators` stores the estimator of
-    each name and specification, so that several schemes get the same objects. Models that the
-    scheme does not name are ignored; `check_models` rejects them. A frozen default estimator
-    (scikit-learn's FrozenEstimator) is a fitted model too, for a scheme of one partition.
+    estimator; a specification describes its own estimator. A default in a FrozenEstimator is a
+    fitted model too. `estimators` stores the estimator of each name and specification, so that
+    several schemes get the same objects. Models that the scheme does not name are ignored;
+    `check_models` rejects them.
     """
     models = {} if models is None else models
     estimators = {} if estimators is None else estimators
-    adopted: dict[str, Partition] = {}
+    adopted: dict[str | None, Partition] = {}
     wanted = []
     binaries = [binary for node in scheme.nodes for binary in node.binaries]
     for number, (binary, sides) in enumerate(zip(binaries, iterate_sides(scheme), strict=True)):
@@ -125,18 +125,19 @@ def make_dichotomies(
         )
         model = None if binary.is_specification else models.get(binary.text)
         given = None if model is None else binary.text
-        if model is None and isinstance(default, FrozenEstimator):
-            model = _check_frozen(default, binaries)
-        if isinstance(model, FrozenEstimator):
-            model = model.estimator
+        is_default = model is None and not (binary.is_specification and binary.text)
+        if is_default and isinstance(default, FrozenEstimator):
+            model = default
+        model = model.estimator if isinstance(model, FrozenEstimator) else model
         if model is not None and is_fitted(model):
             partition = scheme.partitions[number]
-            earlier = adopted.setdefault(binary.text, partition)
+            earlier = adopted.setdefault(given, partition)
             if earlier.sides != partition.sides:
+                which = "in the FrozenEstimator" if given is None else f'"{given}"'
                 raise SchemeError(
-                    f'the trained model "{binary.text}" is used for different partitions, '
+                    f"the trained model {which} is used for different partitions, "
                     f"{_describe_sides(earlier)} and {_describe_sides(partition)}. Give each its "
-                    "own name."
+                    'own name, or use scheme="direct".'
                 )
             trained = adopt_model(model, partition.side_classes, name=name)
             wanted += divide_partition(name, sides, binary, model, trained, given)
@@ -148,23 +149,6 @@ def make_dichotomies(
                 estimators[binary] = default if model is None else model
         wanted += divide_partition(name, sides, binary, estimators[binary], None, given)
     return wanted
-
-
-def _check_frozen(estimator: FrozenEstimator, binaries: Sequence[BinaryName]) -> FrozenEstimator:
-    """Return a frozen estimator, or raise an ArgumentError if it cannot answer for a scheme."""
-    if len(binaries) > 1 or binaries[0].is_specification:
-        raise ArgumentError(
-            Argument("estimator"),
-            " is frozen, so it can only answer for one partition, and the scheme has "
-            f"{count_things(len(binaries), 'partition')}. Use ",
-            Argument("scheme", "direct"),
-            ", or pass the fitted models by name in ",
-            Argument("models"),
-            ".",
-        )
-    if not is_fitted(estimator):
-        raise ArgumentError(Argument("estimator"), " is frozen, but not fitted. Fit it first.")
-    return estimator
 
 
 def check_models(schemes: Sequence[Scheme], models: Mapping[str, Any] | None) -> None:

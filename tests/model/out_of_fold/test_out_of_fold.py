@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from polytomy import PolytomyClassifier, parse
-from polytomy.errors import ArgumentError, CalibrationWarning
+from polytomy.errors import CalibrationWarning
 from polytomy.model import out_of_fold
 
 N_ROWS, N_FOLDS = 90, 3
@@ -213,19 +213,6 @@ def test_a_frozen_model_of_two_classes_is_calibrated_too(blobs):
     classifier = PolytomyClassifier(FrozenEstimator(model), "direct").fit(X, y)
     assert classifier.composition_.final is not None
     assert classifier.estimators_ == [model]
-
-
-@pytest.mark.parametrize("scheme", ["one-vs-one", '"svc" {0 1 2 3}'])
-def test_a_frozen_estimator_answers_for_one_partition(scheme, blobs):
-    classifier = PolytomyClassifier(FrozenEstimator(GaussianNB().fit(*blobs)), scheme)
-    with pytest.raises(ArgumentError, match=r'estimator is frozen, .*Use scheme="direct"'):
-        classifier.fit(*blobs)
-
-
-def test_a_frozen_estimator_must_be_fitted(blobs):
-    classifier = PolytomyClassifier(FrozenEstimator(GaussianNB()), "direct")
-    with pytest.raises(ArgumentError, match="estimator is frozen, but not fitted"):
-        classifier.fit(*blobs)
 
 
 @pytest.mark.parametrize("estimator", [MACHINE, GaussianNB()])

@@ -454,6 +454,14 @@ def gives_probabilities(solver: Solver) -> bool:
     return find_method(solver, "solver").gives_probabilities
 
 
+def facts_from(solver: Solver) -> frozenset[str]:
+    """Return what a metric can know of a solver's predictions; see `JudgedSamples`."""
+    if gives_probabilities(solver):
+        return frozenset({"labels", "confidence", "probabilities"})
+    has_confidence = find_method(str(solver), "solver").gives_confidence
+    return frozenset({"labels", "confidence"} if has_confidence else {"labels"})
+
+
 def solve_by(solver: Solver, scheme: Scheme, decisions: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return scores or probabilities of the scheme's classes.
 

@@ -24,7 +24,6 @@ from sklearn.discriminant_analysis import (
 )
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
-    BaggingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
     VotingClassifier,
@@ -139,7 +138,6 @@ LEARNERS = {
         ),
         LogisticRegression(max_iter=50),
     ),
-    "bagged": BaggingClassifier(LinearSVC(), n_estimators=2),
     "voting": VotingClassifier([("bayes", GaussianNB()), ("tree", DecisionTreeClassifier())]),
     "calibrated": CalibratedClassifierCV(LinearSVC(), cv=2),
     "radius": RadiusNeighborsClassifier(outlier_label="most_frequent"),

@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_iris
-from sklearn.naive_bayes import GaussianNB
 
-from polytomy import PolytomyClassifier
-from polytomy.errors import ArgumentError
 from polytomy.model.sets import (
     SCORES,
     choose_sets,
@@ -237,23 +233,3 @@ def test_weights_of_any_scale_give_the_same_p_values():
             for factor in (1.0, 1e-6)
         ]
         np.testing.assert_allclose(found[0], found[1], atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("level", "words"),
-    [
-        (1, "confidence_level=1.0 is not between 0 and 1"),
-        (None, "confidence_level=nan is not between 0 and 1"),
-        ([0.9, 90], "confidence_level=90.0 is not between 0 and 1"),
-        ("high", 'confidence_level="high" cannot be read as numbers'),
-        ([], "confidence_level must be a number, or a list of numbers"),
-        ([[0.9]], "confidence_level must be a number, or a list of numbers"),
-    ],
-)
-def test_a_level_is_a_number_between_zero_and_one(level, words):
-    X, y = load_iris(return_X_y=True)
-    classifier = PolytomyClassifier(GaussianNB(), random_state=0).fit(X, y)
-    with pytest.raises(ArgumentError, match=words):
-        classifier.predict_set(X, level)
-    with pytest.raises(ArgumentError, match=r"""score must be "lac", "aps" or "raps"; got 'las'"""):
-        classifier.predict_set(X, score="las")

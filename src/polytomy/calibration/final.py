@@ -494,13 +494,16 @@ class OutOfFoldAnswers(NamedTuple):
 
     def take(self, chosen: NDArray[np.bool_]) -> OutOfFoldAnswers:
         """Return some of the samples."""
-        return OutOfFoldAnswers(
-            self.probabilities[chosen],
-            self.decisions[chosen],
-            self.class_indices[chosen],
-            self.weight[chosen],
-            self.fold_of[chosen],
-        )
+        return OutOfFoldAnswers._make(each[chosen] for each in self)
+
+    def average(self, values: Floats) -> float:
+        """Return the weighted mean of values of the samples."""
+        return float(np.average(values, weights=self.weight))
+
+    def mean_and_error(self, values: Floats) -> tuple[float, float]:
+        """Return the weighted mean of values of the samples, and its standard error."""
+        mean = self.average(values)
+        return mean, float(np.sqrt(self.average((values - mean) ** 2) / self.weight.sum()))
 
 
 class FinalFit(NamedTuple):
@@ -648,12 +651,11 @@ def _apply_to_parts(
 
 def _costs_accuracy(probabilities: Floats, answers: OutOfFoldAnswers) -> bool:
     """Return whether the solver's own winners are right more often, by a standard error or more."""
-    classes, weight = answers.class_indices, answers.weight
+    classes = answers.class_indices
     was_right = answers.probabilities.argmax(axis=1) == classes
     lost = was_right.astype(np.float64) - (probabilities.argmax(axis=1) == classes)
-    mean = np.average(lost, weights=weight)
-    variance = np.average((lost - mean) ** 2, weights=weight)
-    return bool(mean > 0.0 and mean >= np.sqrt(variance / weight.sum()))
+    mean, error = answers.mean_and_error(lost)
+    return bool(mean > 0.0 and mean >= error)
 
 
 def _fit_floor(answers: OutOfFoldAnswers) -> tuple[ScaleAndBias, float]:
@@ -686,45 +688,31 @@ def _fit_decoder(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit
     logarithms = _logarithms(answers.probabilities, base.floor)
     n_features, n_classes = log_odds.shape[1], logarithms.shape[1]
     nothing = Weighted(base.scale, base.bias, np.zeros((n_features, n_classes)))
+
+    def fit(rows: Any, penalty: float, start: Weighted, basis: Basis, tolerance: float) -> Weighted:
+        classes, weight = answers.class_indices[rows], answers.weight[rows]
+        own = logarithms[rows], log_odds[rows], classes, weight
+        return fit_weights(*own, penalty, start, basis, tolerance=tolerance)
+
     masks = [parts != part for part in np.unique(parts)]
     bases = [find_basis(log_odds[mask]) for mask in masks]
     states = [nothing] * len(masks)
     tried = [plain.probabilities]
-    losses = [np.average(_losses(plain.probabilities, answers), weights=answers.weight)]
-    if len(masks) > 1:
-        for penalty in _PENALTIES:
-            held_out = np.empty_like(logarithms)
-            for k, mask in enumerate(masks):
-                states[k] = fit_weights(
-                    logarithms[mask],
-                    log_odds[mask],
-                    answers.class_indices[mask],
-                    answers.weight[mask],
-                    penalty,
-                    states[k],
-                    bases[k],
-                    tolerance=1e-6,
-                )
-                own = states[k]
-                logits = own.scale * logarithms[~mask] + own.bias + log_odds[~mask] @ own.weights
-                held_out[~mask] = _softmax(logits)
-            tried.append(held_out)
-            losses.append(np.average(_losses(held_out, answers), weights=answers.weight))
-            if losses[-1] > losses[-2]:
-                break  # weaker penalties would be worse still
-    chosen = _strongest_penalty(tried, answers)
+    losses = [_losses(plain.probabilities, answers)]
+    for penalty in _PENALTIES if len(masks) > 1 else ():
+        held_out = np.empty_like(logarithms)
+        for k, mask in enumerate(masks):
+            own = states[k] = fit(mask, penalty, states[k], bases[k], 1e-6)
+            logits = own.scale * logarithms[~mask] + own.bias + log_odds[~mask] @ own.weights
+            held_out[~mask] = _softmax(logits)
+        tried.append(held_out)
+        losses.append(_losses(held_out, answers))
+        if answers.average(losses[-1]) > answers.average(losses[-2]):
+            break  # weaker penalties would be worse still
+    chosen = _strongest_penalty(losses, answers)
     if chosen == 0:
         return plain
-    penalty = _PENALTIES[chosen - 1]
-    whole = fit_weights(
-        logarithms,
-        log_odds,
-        answers.class_indices,
-        answers.weight,
-        penalty,
-        nothing,
-        find_basis(log_odds),
-    )
+    whole = fit(slice(None), _PENALTIES[chosen - 1], nothing, find_basis(log_odds), 1e-7)
     map_ = DecoderMap(whole.scale, base.floor, whole.bias, whole.weights)
     return FinalFit(map_, tried[chosen])
 
@@ -734,21 +722,14 @@ def _losses(probabilities: Floats, answers: OutOfFoldAnswers) -> Floats:
     return np.asarray(-np.log(np.maximum(own, np.finfo(np.float64).tiny)))
 
 
-def _strongest_penalty(tried: list[Floats], answers: OutOfFoldAnswers) -> int:
+def _strongest_penalty(losses: list[Floats], answers: OutOfFoldAnswers) -> int:
     """Return the first of the tried maps that is within one standard error of the best.
 
     The standard error is that of the difference between the two, sample by sample.
     """
-    weight = answers.weight
-    losses = [_losses(each, answers) for each in tried]
-    best = min(losses, key=lambda each: float(np.average(each, weights=weight)))
-    for number, each in enumerate(losses):
-        difference = each - best
-        mean = np.average(difference, weights=weight)
-        variance = np.average((difference - mean) ** 2, weights=weight)
-        if mean <= np.sqrt(variance / weight.sum()):
-            return number
-    raise AssertionError("the best is within one standard error of itself")
+    best = min(losses, key=answers.average)
+    means, errors = zip(*(answers.mean_and_error(each - best) for each in losses), strict=True)
+    return int(np.argmax(np.array(means) <= errors))
 
 
 def _fit_provided(option: Any, answers: OutOfFoldAnswers, seed: int | None) -> ProvidedMap:

@@ -47,7 +47,6 @@ from polytomy.model.out_of_fold import (
     cross_decisions,
     learn_conformity,
     learn_final_calibration,
-    remember_samples,
 )
 from polytomy.model.scheme_argument import members_of
 from polytomy.scheme import Scheme, SchemeEnsemble
@@ -358,12 +357,7 @@ class Composition:
         if out_of_fold is None or not self.gives_probabilities:
             return plain
         decisions = cross_decisions(out_of_fold, self.binaries, self.dichotomies)
-        final = learn_final_calibration(
-            out_of_fold,
-            plain.couple(decisions),
-            decisions,
-            keeps_conformity=not remember_samples(out_of_fold, self.binaries, self.dichotomies),
-        )
+        final = learn_final_calibration(out_of_fold, plain.couple(decisions), decisions)
         return replace(plain, final=final)
 
     def with_conformity(self) -> Composition:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
 
 from polytomy.calibration.calibrators import LogisticMap, UncalibratedMap
 from polytomy.calibration.final import (
@@ -143,12 +144,16 @@ def find_fold_rule(
     """Return what the folds of a fit are for, or None if nothing needs folds.
 
     "auto" learns no final calibration if all binaries were trained elsewhere, because they may have
-    been trained on these very samples.
+    been trained on these very samples. In a FrozenEstimator they were not, as in scikit-learn's
+    CalibratedClassifierCV.
     """
     final_calibration = options.final_calibration
     is_automatic = isinstance(final_calibration, str) and final_calibration == "auto"
-    has_folds = have_folds_anyway(options, dichotomies)
-    is_given = all(each.trained is not None for each in dichotomies)
+    has_folds = learns_from_rows(options.calibration, dichotomies)
+    is_given = all(
+        each.trained is not None and not isinstance(each.estimator, FrozenEstimator)
+        for each in dichotomies
+    )
     is_wanted = final_calibration is not None and n_classes >= 2
     if is_automatic and (is_given or not (has_folds or options.wants_probabilities)):
         is_wanted = False
@@ -245,16 +250,20 @@ def takes_weights(options: TrainingOptions) -> bool:
     )
 
 
-def have_folds_anyway(options: TrainingOptions, dichotomies: Sequence[Dichotomy]) -> bool:
-    """Return whether a binary is trained on folds in any case, to calibrate its decision values."""
-    if options.calibration is None:
-        return False
-    if not (isinstance(options.calibration, str) and options.calibration == "auto"):
-        return True
+def learns_from_rows(calibration: Any, dichotomies: Sequence[Dichotomy]) -> bool:
+    """Return whether the answers of a model to train need a calibrator that learns."""
     estimators = {
         id(each.estimator): each.estimator for each in dichotomies if each.trained is None
     }
-    return any(choose_output(each, "auto") is Output.MARGIN for each in estimators.values())
+    return any(needs_calibrator(each, calibration) for each in estimators.values())
+
+
+def needs_calibrator(estimator: Any, calibration: Any) -> bool:
+    """Return whether the answers of an estimator need a calibrator that learns."""
+    if calibration is None:
+        return False
+    is_automatic = isinstance(calibration, str) and calibration == "auto"
+    return not is_automatic or choose_output(estimator, "auto") is Output.MARGIN
 
 
 def calibration_weights(options: TrainingOptions) -> Floats:
@@ -318,13 +327,14 @@ def cross_decisions(
     out_of_fold : OutOfFold
     binaries : trained binaries, with their calibrators
     dichotomies : what each of them separates
-    every : whether to learn logistic maps again as well
+    every : whether to learn logistic maps again as well, unless there are many samples
 
     Returns
     -------
     array of shape (n_samples, n_binaries)
     """
     decisions = out_of_fold.decisions(binaries)
+    every = every and len(out_of_fold.rows) <= _MANY_SAMPLES
     columns = [
         k
         for k, binary in enumerate(binaries)
@@ -343,18 +353,6 @@ def cross_decisions(
         held_out = replace(part, scores=part.scores[is_held_out])
         decisions[np.ix_(is_held_out, columns)] = held_out.decisions(again)
     return decisions
-
-
-def remember_samples(
-    out_of_fold: OutOfFold, binaries: Sequence[TrainedBinary], dichotomies: Sequence[Dichotomy]
-) -> bool:
-    """Return whether logistic maps were learnt from so few samples that they overfit."""
-    if len(out_of_fold.rows) > _MANY_SAMPLES:
-        return False
-    return any(
-        each.trained is None and has_learnt(binary) and not _learns_closely(binary)
-        for each, binary in zip(dichotomies, binaries, strict=True)
-    )
 
 
 def has_learnt(binary: TrainedBinary) -> bool:
@@ -403,7 +401,7 @@ class FinalCalibration:
         Out-of-fold probabilities of the samples of `OutOfFold`, if they are kept. Both the binaries
         and the map behind them were learnt without the sample's fold.
     conformity : ConformityRows, optional
-        The same in compact form, for prediction sets. None if it is computed when it is needed, see
+        The same in compact form, for prediction sets; computed when it is needed, see
         `Composition.with_conformity`.
     """
 
@@ -429,11 +427,7 @@ class FinalCalibration:
 
 
 def learn_final_calibration(
-    out_of_fold: OutOfFold,
-    probabilities: Floats,
-    decisions: Floats,
-    *,
-    keeps_conformity: bool = True,
+    out_of_fold: OutOfFold, probabilities: Floats, decisions: Floats
 ) -> FinalCalibration:
     """Return the final calibration learnt from out-of-fold scores.
 
@@ -442,15 +436,11 @@ def learn_final_calibration(
     out_of_fold : OutOfFold
     probabilities : array of shape (n_samples, n_classes), the solver's
     decisions : array of shape (n_samples, n_binaries), the solver's input
-    keeps_conformity : whether to keep the out-of-fold probabilities for prediction sets
     """
     classes, weight = out_of_fold.class_indices, out_of_fold.weight
     fit = _fit(out_of_fold, probabilities, decisions)
     kept = fit.probabilities if out_of_fold.keeps_probabilities else None
-    conformity = None
-    if keeps_conformity:
-        conformity = collect_conformity(fit.probabilities, classes, weight)
-    return FinalCalibration(fit.map, _judge(fit.probabilities, classes, weight), kept, conformity)
+    return FinalCalibration(fit.map, _judge(fit.probabilities, classes, weight), kept)
 
 
 def learn_conformity(

@@ -34,7 +34,13 @@ from polytomy.model.composition import Composition
 from polytomy.model.decisions import ClassFrequencies
 from polytomy.model.estimator import CLASSIFIER_CHECKS, make_training_options
 from polytomy.model.fitting import TrainedBinaries, TrainingPlan, update_binaries
-from polytomy.model.out_of_fold import OutOfFold, has_learnt, takes_weights
+from polytomy.model.out_of_fold import (
+    OutOfFold,
+    has_learnt,
+    learns_from_rows,
+    needs_calibrator,
+    takes_weights,
+)
 from polytomy.model.scheme_argument import scheme_from
 
 Floats = NDArray[np.float64]
@@ -168,7 +174,7 @@ class StreamingMixin:
             if not each.is_binary:
                 name, n_sides = each.partition.name, len(each.partition.sides)
                 check_sides_calibration(options.calibration, name, n_sides)
-        if self.reservoir_size == 0 or not learns_from_rows(options, dichotomies):
+        if self.reservoir_size == 0 or not _has_to_calibrate(options, dichotomies):
             return None
         if found is not None and earlier is not None:
             return replace(found, size=self.reservoir_size)
@@ -251,22 +257,11 @@ def _warn_of_lost_calibration(earlier: Composition) -> None:
 # -- calibration on the rows of a reservoir --------------------------------------------------------
 
 
-def learns_from_rows(options: TrainingOptions, dichotomies: Sequence[Dichotomy]) -> bool:
+def _has_to_calibrate(options: TrainingOptions, dichotomies: Sequence[Dichotomy]) -> bool:
     """Return whether there is anything to calibrate."""
-    to_train = {id(each.estimator): each.estimator for each in dichotomies if each.trained is None}
-    if not to_train:
-        return False
-    if options.final_calibration is not None and options.wants_probabilities:
-        return True
-    return any(_learns(each, options.calibration) for each in to_train.values())
-
-
-def _learns(estimator: Any, calibration: Any) -> bool:
-    """Return whether the answers of an estimator need a calibrator that learns."""
-    if calibration is None:
-        return False
-    is_automatic = isinstance(calibration, str) and calibration == "auto"
-    return not is_automatic or choose_output(estimator, "auto") is Output.MARGIN
+    has_models = any(each.trained is None for each in dichotomies)
+    has_final = options.final_calibration is not None and options.wants_probabilities
+    return (has_models and has_final) or learns_from_rows(options.calibration, dichotomies)
 
 
 def is_calibrated(composition: Composition) -> bool:
@@ -348,7 +343,11 @@ class _Learner:
         to_learn: dict[int, TrainedBinary] = {}
         for k, (binary, each) in enumerate(zip(binaries, dichotomies, strict=True)):
             is_model = each.is_binary and binary.output is not Output.CONSTANT
-            if each.trained is None and is_model and _learns(binary.estimator, calibration):
+            if (
+                each.trained is None
+                and is_model
+                and needs_calibrator(binary.estimator, calibration)
+            ):
                 output = choose_output(binary.estimator, calibration)
                 to_learn[k] = replace(binary, output=output, calibrator=None)
         if not to_learn:

@@ -341,15 +341,11 @@ def test_of_penalties_within_one_standard_error_of_the_best_the_strongest_is_tak
     classes, weight = np.zeros(4, dtype=int), np.ones(4)
     given_ = OutOfFoldAnswers(np.empty((4, 2)), np.empty((4, 0)), classes, weight, classes)
 
-    def with_losses(*losses):
-        own = np.exp(-np.array(losses))
-        return np.column_stack([own, 1 - own])
-
-    best = with_losses(1.0, 1.0, 1.0, 1.0)
+    best = np.array([1.0, 1.0, 1.0, 1.0])
     # Mean difference 0.5; standard deviation √3/2, standard error √3/4 = 0.43.
-    too_far = with_losses(3.0, 1.0, 1.0, 1.0)
+    too_far = np.array([3.0, 1.0, 1.0, 1.0])
     # Mean difference 0.25; standard deviation √2.75/2 = 0.83, standard error 0.41.
-    near = with_losses(2.5, 0.5, 1.0, 1.0)
+    near = np.array([2.5, 0.5, 1.0, 1.0])
     assert final._strongest_penalty([too_far, best], given_) == 1
     assert final._strongest_penalty([near, best], given_) == 0
     assert final._strongest_penalty([too_far, near, best], given_) == 1

@@ -120,7 +120,7 @@ def test_a_model_that_was_saved_with_costs_is_evaluated_with_them(polytomy, mode
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--set", "90"], "--set 90.0 has 90, which must be above 0 and below 1"),
+        (["--set", "90"], "--set 90.0 is not between 0 and 1"),
         (["--set", "0.9", "--set-score", "las"], "--set-score must be lac, aps or raps; got"),
         (["--prior", "setosa=0.5,versicolor=0.5"], "--prior is missing 'virginica'"),
         (["--prior", "setosa=0.5,oak=0.5"], "'oak' is not a class of the model. The classes are"),

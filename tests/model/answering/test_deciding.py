@@ -148,9 +148,13 @@ def test_a_solver_of_scores_has_no_sets(classifier):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"confidence_level": 1.0}, "confidence_level=1.0 must be above 0 and below 1"),
-        ({"confidence_level": 90}, "confidence_level=90 must be above 0 and below 1"),
-        ({"score": "las"}, 'score="las" is not known'),
+        ({"confidence_level": 1.0}, "confidence_level=1.0 is not between 0 and 1"),
+        ({"confidence_level": None}, "confidence_level=nan is not between 0 and 1"),
+        ({"confidence_level": [0.9, 90]}, "confidence_level=90.0 is not between 0 and 1"),
+        ({"confidence_level": "high"}, 'confidence_level="high" cannot be read as numbers'),
+        ({"confidence_level": []}, "confidence_level must be a number, or a list of numbers"),
+        ({"confidence_level": [[0.9]]}, "confidence_level must be a number, or a list of numbers"),
+        ({"score": "las"}, """score must be "lac", "aps" or "raps"; got 'las'"""),
     ],
 )
 def test_wrong_arguments_of_sets_are_refused(classifier, arguments, words):

@@ -199,7 +199,8 @@ class PolytomyClassifier(
         y : array of shape (n_samples,), labels of any kind
         sample_weight : array of shape (n_samples,), optional
         **fit_params : further arguments of the estimator's fit; those with one value per sample
-            are split among the two-class problems
+            are split among the two-class problems, and so are validation rows (`eval_set`, or
+            `X_val` and `y_val`)
         """
         # If this fit fails, the results of an earlier fit must not be used in its place.
         self._forget()

@@ -30,7 +30,7 @@ def test_numpy_accepts_distances_as_an_array():
     copy = np.array(D)
     copy[0, 1] = 9
     assert D["corn", "oak"] == 3.0
-    with pytest.raises(ValueError, match="float32 needs a copy"):
+    with pytest.raises(ValueError, match="Unable to avoid copy"):
         np.array(D, dtype=np.float32, copy=False)
 
 

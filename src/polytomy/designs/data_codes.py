@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.designs.data_trees import empirical_tree, furthest_centroid_tree
+from polytomy.designs.data_trees import Indices, divide_down, empirical_tree, furthest_centroid_tree
 from polytomy.designs.dichotomies import Dichotomies, Side
 from polytomy.designs.flat import from_matrix
 from polytomy.inputs.arguments import as_count
@@ -54,16 +54,15 @@ def decoc(X: Any, y: ArrayLike, *, random_state: RandomState = 0, name: str = "d
     moments = _moments(samples)
     random = as_generator(random_state)
     rows = []
-    waiting = [list(range(len(samples.classes)))]
-    while waiting:
-        members = waiting.pop()
-        if len(members) < 2:
-            continue
+
+    def split(members: Indices) -> list[Indices]:
         is_positive = _most_informative(moments.of(members), random)
         row = np.zeros(len(samples.classes), dtype=np.int8)
         row[members] = np.where(is_positive, 1, -1)
         rows.append(row)
-        waiting += [np.flatnonzero(row > 0).tolist(), np.flatnonzero(row < 0).tolist()]
+        return [members[~is_positive], members[is_positive]]
+
+    divide_down(samples.classes, split)
     return from_matrix(np.array(rows), samples.classes, name=name)
 
 
@@ -74,7 +73,7 @@ class _Moments(NamedTuple):
     sums: NDArray[np.float64]  # (n, n_features)
     squares: NDArray[np.float64]  # (n, n_features)
 
-    def of(self, members: list[int]) -> _Moments:
+    def of(self, members: Indices) -> _Moments:
         return _Moments(*(moment[members] for moment in self))
 
     def entropy(self) -> NDArray[np.float64]:

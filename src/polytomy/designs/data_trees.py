@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,10 +15,13 @@ from polytomy.designs.flat import class_labels
 from polytomy.designs.trees import Nested, from_hierarchy, from_tree, random_tree
 from polytomy.distances.computing import DistanceArgument, compute_distances
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.arguments import as_count, did_you_mean
+from polytomy.inputs.arguments import as_count, check_choice
 from polytomy.inputs.class_samples import ClassSamples, group_samples
 from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.scheme import ClassRef, Scheme, SchemeEnsemble
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 LINKAGES = ("single", "complete", "average", "recomputed")
 
@@ -72,11 +76,7 @@ def empirical_tree(
     }
     """
     _check_merge(merge)
-    if linkage not in LINKAGES:
-        raise ArgumentError(
-            Argument("linkage", linkage),
-            f" is not one of {', '.join(LINKAGES)}.{did_you_mean(linkage, LINKAGES)}",
-        )
+    check_choice("linkage", linkage, LINKAGES)
     is_recomputed = linkage == "recomputed"
     if is_recomputed and not (isinstance(distance, str) or callable(distance)):
         raise ArgumentError(
@@ -161,70 +161,30 @@ class _Forest:
         return self.trees[subtree] if is_node and is_merged else [self.trees[subtree]]
 
 
-def _join_by_linkage(matrix: NDArray[np.float64], forest: _Forest, linkage: str) -> Nested:
-    """Join the two nearest groups until one is left, in about n² steps.
-
-    Each group stores its nearest group among those after it. After a join, only the groups whose
-    nearest group was joined search again; usually these are few.
-    """
-    n_groups = len(forest)
+def _join_by_linkage(matrix: Floats, forest: _Forest, linkage: str) -> Nested:
+    """Join the two nearest groups until one is left; of pairs at the same distance, the first."""
     between = matrix.copy()
-    # Each pair is stored once, in the row of its first group.
-    between[np.tri(n_groups, dtype=np.bool_)] = np.inf
-    nearest = between.argmin(axis=1)
-    distances = between[np.arange(n_groups), nearest]
-    for _ in range(n_groups - 1):
-        one = int(np.argmin(distances))
-        other, height = int(nearest[one]), float(distances[one])
-        to_one, to_other = _distances_of(between, one), _distances_of(between, other)
+    np.fill_diagonal(between, np.inf)
+    for _ in range(len(forest) - 1):
+        one = int(np.argmin(between.min(axis=1)))
+        other = int(np.argmin(between[one]))
+        height = float(between[one, other])
         if linkage == "single":
-            joined = np.minimum(to_one, to_other)
+            joined = np.minimum(between[one], between[other])
         elif linkage == "complete":
-            joined = np.maximum(to_one, to_other)
+            joined = np.maximum(between[one], between[other])
         else:
             weights = forest.sizes[one], forest.sizes[other]
-            joined = np.average([to_one, to_other], axis=0, weights=weights)
-        is_gone = ~np.isfinite(to_one)
-        is_gone[[one, other]] = True
-        joined[is_gone] = np.inf
-        between[:one, one], between[one, one + 1 :] = joined[:one], joined[one + 1 :]
-        between[:other, other] = between[other, other + 1 :] = np.inf
-        distances[other] = np.inf
-        _update_nearest(between, nearest, distances, joined, one, other)
+            joined = np.average([between[one], between[other]], axis=0, weights=weights)
+        joined[one] = np.inf
+        between[one] = between[:, one] = joined
+        between[other] = between[:, other] = np.inf
         forest.join(one, other, height)
     return forest.trees[0]
 
 
-def _distances_of(between: NDArray[np.float64], group: int) -> NDArray[np.float64]:
-    """Return the distances from a group to all others; infinite to itself and to joined groups."""
-    return np.concatenate([between[:group, group], between[group, group:]])
-
-
-def _update_nearest(
-    between: NDArray[np.float64],
-    nearest: NDArray[np.intp],
-    distances: NDArray[np.float64],
-    joined: NDArray[np.float64],
-    one: int,
-    other: int,
-) -> None:
-    """Find the nearest group again, in place, where a join has changed it."""
-    before = np.arange(one)
-    is_nearer = joined[:one] < distances[:one]
-    # Among groups at the same distance, the first is used.
-    is_nearer |= (joined[:one] == distances[:one]) & (one < nearest[:one])
-    is_nearer &= np.isfinite(joined[:one])
-    was_near = ((nearest == one) | (nearest == other)) & np.isfinite(distances)
-    was_near[before[is_nearer]] = False
-    was_near[one] = True
-    nearest[before[is_nearer]], distances[before[is_nearer]] = one, joined[:one][is_nearer]
-    for group in np.flatnonzero(was_near):
-        nearest[group] = between[group].argmin()
-        distances[group] = between[group, nearest[group]]
-
-
 def _join_samples(
-    X: Any, class_indices: NDArray[np.intp], forest: _Forest, distance: DistanceArgument
+    X: Any, class_indices: Indices, forest: _Forest, distance: DistanceArgument
 ) -> Nested:
     group_of = class_indices.copy()
     for _ in range(len(forest) - 1):
@@ -240,8 +200,6 @@ def _join_samples(
 
 # -- Trees over the means of classes, for many classes: balanced k-means, from the root down --
 
-
-Floats = NDArray[np.float64]
 
 # Number of starts of k-means; the best result is used.
 _STARTS = 3
@@ -291,33 +249,20 @@ def cluster_tree(
     >>> tree.depth, [len(node.branches) for node in tree.nodes[:3]]
     (4, [3, 3, 3])
     """
-    is_number = isinstance(branches, int | np.integer) and not isinstance(branches, bool)
-    if not is_number or branches < 2:
-        raise ArgumentError(
-            Argument("branches", branches), " must be a whole number, ", Argument("branches", 2),
-            " or more.",
-        )  # fmt: skip
+    n_branches = as_count("branches", branches, at_least=2)
     samples = group_samples(X, y)
     means = _scaled_means(samples)
     random = as_generator(random_state)
-    top: list[Nested] = []
-    waiting: list[tuple[NDArray[np.intp], list[Nested]]] = [(np.arange(len(samples.classes)), top)]
-    while waiting:
-        members, siblings = waiting.pop()
-        if len(members) == 1:
-            siblings.append(samples.classes[members[0]])
-            continue
-        below: list[Nested] = []
-        siblings.append(below)
-        if len(members) <= branches:
-            below.extend(samples.classes[k] for k in members)
-            continue
-        cluster_of = _divide(means[members], int(branches), random)
+
+    def split(members: Indices) -> list[Indices]:
+        if len(members) <= n_branches:
+            return np.split(members, len(members))
+        cluster_of = _divide(means[members], n_branches, random)
         # Sort by first class.
         firsts = np.unique(cluster_of, return_index=True)[1]
-        parts = [members[cluster_of == cluster_of[first]] for first in np.sort(firsts)]
-        waiting.extend((part, below) for part in reversed(parts))
-    return from_hierarchy(top[0], nodes=nodes, name=name)
+        return [members[cluster_of == cluster_of[first]] for first in np.sort(firsts)]
+
+    return from_hierarchy(divide_down(samples.classes, split), nodes=nodes, name=name)
 
 
 def _scaled_means(samples: ClassSamples) -> Any:
@@ -345,7 +290,7 @@ def _scaled_means(samples: ClassSamples) -> Any:
     return (means - centre) / np.where(scale > 0, scale, 1.0)
 
 
-def _divide(means: Any, n_clusters: int, random: np.random.Generator) -> NDArray[np.intp]:
+def _divide(means: Any, n_clusters: int, random: np.random.Generator) -> Indices:
     """Return the cluster of each mean: the best of several runs of balanced k-means."""
     squares = _row_squares(means)
     best, best_inertia = np.empty(0, dtype=np.intp), np.inf
@@ -370,16 +315,14 @@ def _draw_centres(
 ) -> Floats:
     """Return initial centres that are far from each other with high probability (k-means++)."""
     chosen = [int(random.integers(len(squares)))]
-    nearest = _distances(means, squares, _rows(means, chosen))[:, 0]
+    nearest = _distances(means, squares, _as_array(means[chosen]))[:, 0]
     for _ in range(n_clusters - 1):
         total = np.cumsum(nearest)
         place = int(np.searchsorted(total, random.random() * total[-1], side="right"))
         chosen.append(min(place, len(squares) - 1))
-        nearest = np.minimum(nearest, _distances(means, squares, _rows(means, chosen[-1:]))[:, 0])
-    return _rows(means, chosen)
-
-
-def _rows(means: Any, chosen: list[int]) -> Floats:
+        nearest = np.minimum(
+            nearest, _distances(means, squares, _as_array(means[chosen[-1:]]))[:, 0]
+        )
     return _as_array(means[chosen])
 
 
@@ -400,7 +343,7 @@ def _distances(means: Any, squares: Floats, centres: Floats) -> Floats:
     return np.asarray(np.maximum(between, 0.0))
 
 
-def _centres_of(means: Any, cluster_of: NDArray[np.intp], n_clusters: int) -> Floats:
+def _centres_of(means: Any, cluster_of: Indices, n_clusters: int) -> Floats:
     order = np.argsort(cluster_of, kind="stable")
     counts = np.bincount(cluster_of, minlength=n_clusters)
     starts = np.concatenate([[0], np.cumsum(counts)])
@@ -409,7 +352,7 @@ def _centres_of(means: Any, cluster_of: NDArray[np.intp], n_clusters: int) -> Fl
     return _as_array(averages @ means)
 
 
-def _assign_evenly(between: Floats) -> NDArray[np.intp]:
+def _assign_evenly(between: Floats) -> Indices:
     """Assign each mean to a near centre, the same number to each centre, give or take one.
 
     In each round, the remaining means go to the nearest centre with room. A centre without room
@@ -449,9 +392,6 @@ def _assign_evenly(between: Floats) -> NDArray[np.intp]:
 # -- Trees grown from the root by a rule that splits each node's classes, and ensembles of trees --
 
 
-_Split: TypeAlias = Callable[[list[int]], tuple[list[int], list[int]]]
-
-
 def furthest_centroid_tree(X: Any, y: ArrayLike, *, name: str = "centroids") -> Scheme:
     """Return a tree that splits around the two classes whose means are furthest apart.
 
@@ -478,16 +418,16 @@ def furthest_centroid_tree(X: Any, y: ArrayLike, *, name: str = "centroids") -> 
     means = samples.scaled().means()
     between = scipy.spatial.distance.cdist(means, means)
 
-    def split(members: list[int]) -> tuple[list[int], list[int]]:
+    def split(members: Indices) -> list[Indices]:
         among = between[np.ix_(members, members)]
         one, other = divmod(int(np.argmax(among)), len(members))
         # Classes whose means are all equal still have to be split.
         one, other = (one, other) if one != other else (0, 1)
         is_nearer = among[one] < among[other]
         is_nearer[[one, other]] = True, False
-        return _divided(members, is_nearer)
+        return [members[is_nearer], members[~is_nearer]]
 
-    return from_tree(_divide_down(samples.classes, split), name=name)
+    return from_tree(divide_down(samples.classes, split), name=name)
 
 
 def class_balanced_tree(
@@ -515,20 +455,19 @@ def class_balanced_tree(
     >>> class_balanced_tree(np.zeros((8, 1)), range(8), random_state=0).depth
     3
     """
-    if by not in ("classes", "samples"):
-        raise ArgumentError(Argument("by", by), ' is not one of "classes" and "samples".')
+    check_choice("by", by, ("classes", "samples"))
     samples = group_samples(X, y)
     random = as_generator(random_state)
     sizes = samples.counts if by == "samples" else np.ones(len(samples.classes), dtype=np.intp)
 
-    def split(members: list[int]) -> tuple[list[int], list[int]]:
+    def split(members: Indices) -> list[Indices]:
         shuffled = random.permutation(members)
         # Cut where the two sides are most equal in size.
         total = np.cumsum(sizes[shuffled])[:-1]
         cut = int(np.argmin(np.abs(2 * total - sizes[shuffled].sum()))) + 1
-        return shuffled[:cut].tolist(), shuffled[cut:].tolist()
+        return [shuffled[:cut], shuffled[cut:]]
 
-    return from_tree(_divide_down(samples.classes, split), name=name)
+    return from_tree(divide_down(samples.classes, split), name=name)
 
 
 def random_pair_tree(
@@ -568,18 +507,16 @@ def random_pair_tree(
     random = as_generator(random_state)
     dichotomies = Dichotomies(samples, estimator, random_state=random)
 
-    def split(members: list[int]) -> tuple[list[int], list[int]]:
+    def split(members: Indices) -> list[Indices]:
         one, other = random.choice(len(members), 2, replace=False)
-        pair = frozenset([members[one]]), frozenset([members[other]])
-        scores = dichotomies.scores(*pair, of_classes=frozenset(members))
-        counts = dichotomies.samples.counts[sorted(members)]
-        by_class = np.split(scores < 0, np.cumsum(counts)[:-1])
-        share = dict(zip(sorted(members), (part.mean() for part in by_class), strict=True))
-        is_with_one = np.array([share[member] > 0.5 for member in members])
+        pair = frozenset([int(members[one])]), frozenset([int(members[other])])
+        scores = dichotomies.scores(*pair, of_classes=frozenset(members.tolist()))
+        ends = np.cumsum(dichotomies.samples.counts[members])
+        is_with_one = np.array([part.mean() > 0.5 for part in np.split(scores < 0, ends[:-1])])
         is_with_one[[one, other]] = True, False
-        return _divided(members, is_with_one)
+        return [members[is_with_one], members[~is_with_one]]
 
-    return from_tree(_divide_down(samples.classes, split), name=name)
+    return from_tree(divide_down(samples.classes, split), name=name)
 
 
 def tree_ensemble(
@@ -662,25 +599,18 @@ def random_pair_trees(
     return tree_ensemble(classes, n_trees, make=make, random_state=random_state)
 
 
-def _divided(members: Sequence[int], is_left: Any) -> tuple[list[int], list[int]]:
-    left = [member for member, flag in zip(members, is_left, strict=True) if flag]
-    right = [member for member, flag in zip(members, is_left, strict=True) if not flag]
-    return left, right
-
-
-def _divide_down(classes: Sequence[Any], split: _Split) -> Nested:
+def divide_down(classes: Sequence[Any], split: Callable[[Indices], list[Indices]]) -> Nested:
     """Return nested lists of classes, split from the root down."""
-    top: list[Nested] = [None]
-    waiting: list[tuple[list[int], list[Nested], int]] = [(list(range(len(classes))), top, 0)]
+    top: list[Nested] = []
+    waiting: list[tuple[Indices, list[Nested]]] = [(np.arange(len(classes)), top)]
     while waiting:
-        members, holder, place = waiting.pop()
+        members, siblings = waiting.pop()
         if len(members) == 1:
-            holder[place] = classes[members[0]]
+            siblings.append(classes[members[0]])
             continue
-        pair: list[Nested] = [None, None]
-        holder[place] = pair
-        left, right = split(members)
-        waiting += [(right, pair, 1), (left, pair, 0)]
+        below: list[Nested] = []
+        siblings.append(below)
+        waiting.extend([(part, below) for part in reversed(split(members))])
     return top[0]
 
 
@@ -733,9 +663,11 @@ def best_random_tree(
     n_trees = as_count("n_trees", n_trees)
     samples = group_samples(X, y)
     random = as_generator(random_state)
-    drawn = [random_tree(samples.classes, random_state=random, name=name) for _ in range(n_trees)]
+    n_classes = len(samples.classes)
+    drawn = [_nest_tuples(random_tree(n_classes, random_state=random)) for _ in range(n_trees)]
     dichotomies = Dichotomies(samples, estimator, cv=cv, random_state=random)
-    return min(drawn, key=dichotomies.loss_of)
+    best = min(drawn, key=lambda tree: _tree_loss(tree, dichotomies))
+    return from_tree(_relabel(best, samples.classes), name=name)
 
 
 def evolved_tree(
@@ -795,18 +727,14 @@ def evolved_tree(
     while len(first) < population:
         first.append(random_tree(n_classes, random_state=random))
     losses = {tree: _tree_loss(tree, dichotomies) for tree in map(_nest_tuples, first)}
-    living = sorted(losses.items(), key=_second)
+    living = sorted(losses.items(), key=itemgetter(1))
     for _ in range(generations if n_classes > 2 else 0):
         children = {
             child: _tree_loss(child, dichotomies)
             for child in (_child(living, random) for _ in range(population))
         }
-        living = sorted({**dict(living), **children}.items(), key=_second)[:population]
-    return from_tree(_replace_by_labels(living[0][0], samples.classes), name=name)
-
-
-def _second(pair: tuple[_Tree, float]) -> float:
-    return pair[1]
+        living = sorted({**dict(living), **children}.items(), key=itemgetter(1))[:population]
+    return from_tree(_relabel(living[0][0], samples.classes), name=name)
 
 
 def _good_guesses(samples: ClassSamples) -> list[Scheme]:
@@ -827,10 +755,11 @@ def _nest_tuples(scheme: Scheme) -> _Tree:
     return built[0] if built else scheme.classes[0]
 
 
-def _replace_by_labels(tree: _Tree, labels: tuple[Any, ...]) -> Nested:
+def _relabel(tree: _Tree, labels: Sequence[Any]) -> _Tree:
+    """Return the tree with each class index replaced by its label."""
     if not isinstance(tree, tuple):
         return labels[tree]
-    return [_replace_by_labels(tree[0], labels), _replace_by_labels(tree[1], labels)]
+    return _relabel(tree[0], labels), _relabel(tree[1], labels)
 
 
 def _members(tree: _Tree) -> list[int]:
@@ -864,8 +793,10 @@ def _child(living: list[tuple[_Tree, float]], random: np.random.Generator) -> _T
         return _graft(mother, _drawn_subtree(_parent(living, random), random), random)
     if chance < 0.8:
         return _graft(mother, _drawn_subtree(mother, random), random)
+    names = list(range(len(_members(mother))))
     one, other = random.choice(_members(mother), 2, replace=False).tolist()
-    return _relabelled(mother, {one: other, other: one})
+    names[one], names[other] = other, one
+    return _relabel(mother, names)
 
 
 def _parent(living: list[tuple[_Tree, float]], random: np.random.Generator) -> _Tree:
@@ -901,9 +832,3 @@ def _joined_at(tree: _Tree, place: _Tree, branch: _Tree) -> _Tree:
     if not isinstance(tree, tuple):
         return tree
     return _joined_at(tree[0], place, branch), _joined_at(tree[1], place, branch)
-
-
-def _relabelled(tree: _Tree, names: dict[int, int]) -> _Tree:
-    if not isinstance(tree, tuple):
-        return names.get(tree, tree)
-    return _relabelled(tree[0], names), _relabelled(tree[1], names)

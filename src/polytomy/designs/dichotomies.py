@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy
@@ -13,7 +13,6 @@ from polytomy.inputs.arguments import as_count
 from polytomy.inputs.class_samples import ClassSamples
 from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.routines.threads import one_blas_thread
-from polytomy.scheme import Scheme
 
 Side: TypeAlias = frozenset[int]  # class indices
 
@@ -22,16 +21,6 @@ _MOST_SAMPLES = 8_000
 _LEAST_OF_A_CLASS = 20
 _FOURIER_FEATURES = 200
 _RIDGE = 0.1
-
-
-class _ScoringModel(Protocol):
-    """A kind of binary classifier that scores samples it was not trained on."""
-
-    def held_out(
-        self, negative: Side, positive: Side, rows: NDArray[np.intp]
-    ) -> NDArray[np.float64]:
-        """Return the scores of held-out rows, positive for the +1 side."""
-        ...
 
 
 class Dichotomies:
@@ -68,7 +57,7 @@ class Dichotomies:
         self.samples, class_weights = _subsample(samples, random)
         folds = self.samples.draw_ranks(random) % n_folds
         self.weights: NDArray[np.float64] = class_weights[self.samples.class_indices]
-        self._model: _ScoringModel
+        self._model: _SharedRidge | _FoldModels
         if estimator is None:
             self._model = _SharedRidge(self.samples, folds, n_folds, class_weights, random)
         else:
@@ -83,17 +72,6 @@ class Dichotomies:
         if known is None:
             known = self._losses[sides] = self._loss(*sides)
         return known
-
-    def loss_of(self, tree: Scheme) -> float:
-        """Return the logarithmic loss of a tree over all samples."""
-        position = {label: index for index, label in enumerate(self.samples.classes)}
-        return sum(
-            self.loss(
-                [position[label] for label in partition.negative_classes],
-                [position[label] for label in partition.positive_classes],
-            )
-            for partition in tree.partitions
-        )
 
     def answers(self, negative: Side, positive: Side) -> NDArray[np.float64]:
         """Return r = P(+1) − P(−1) for all samples, including those of other classes."""

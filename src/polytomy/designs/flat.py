@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from numbers import Integral
 from typing import Any
 
@@ -36,8 +36,7 @@ def one_vs_one(classes: Iterable[Any] | int, *, name: str = "one-vs-one") -> Sch
     one-vs-one-02 1 / 2;
     {corn pine oak}
     """
-    labels = class_labels(classes)
-    return _numbered(codes.one_vs_one(len(labels)), labels, name)
+    return _named(codes.one_vs_one, classes, name)
 
 
 def one_vs_rest(classes: Iterable[Any] | int, *, name: str = "one-vs-rest") -> Scheme:
@@ -58,8 +57,7 @@ def one_vs_rest(classes: Iterable[Any] | int, *, name: str = "one-vs-rest") -> S
     one-vs-rest-02 0 1 / 2;
     {corn pine oak}
     """
-    labels = class_labels(classes)
-    return _numbered(codes.one_vs_rest(len(labels)), labels, name)
+    return _named(codes.one_vs_rest, classes, name)
 
 
 def exhaustive(classes: Iterable[Any] | int, *, name: str = "exhaustive") -> Scheme:
@@ -78,8 +76,7 @@ def exhaustive(classes: Iterable[Any] | int, *, name: str = "exhaustive") -> Sch
     exhaustive-02 0 1 / 2;
     {corn pine oak}
     """
-    labels = class_labels(classes)
-    return _numbered(codes.exhaustive(len(labels)), labels, name)
+    return _named(codes.exhaustive, classes, name)
 
 
 def adjacent(classes: Iterable[Any] | int, *, name: str = "adjacent") -> Scheme:
@@ -100,8 +97,7 @@ def adjacent(classes: Iterable[Any] | int, *, name: str = "adjacent") -> Scheme:
     adjacent-01 0 1 / 2;
     {dry damp wet}
     """
-    labels = class_labels(classes)
-    return _numbered(codes.adjacent(len(labels)), labels, name)
+    return _named(codes.adjacent, classes, name)
 
 
 def chain(
@@ -131,8 +127,7 @@ def chain(
     chain-01 0 / 1;
     {dry damp wet}
     """
-    labels = class_labels(classes)
-    return _numbered(codes.chain(len(labels), direction=direction), labels, name)
+    return _named(codes.chain, classes, name, direction=direction)
 
 
 def chain_backward(classes: Iterable[Any] | int, *, name: str = "chain-backward") -> Scheme:
@@ -175,9 +170,7 @@ def orthogonal(
            [0, 0, 0, 8, 0],
            [0, 0, 0, 0, 8]])
     """
-    labels = class_labels(classes)
-    code = codes.orthogonal(len(labels), random_state=random_state)
-    return _numbered(code, labels, name)
+    return _named(codes.orthogonal, classes, name, random_state=random_state)
 
 
 def random_code(
@@ -203,10 +196,8 @@ def random_code(
     >>> random_code(10, random_state=0)
     <Scheme: code, 10 classes, 34 partitions>
     """
-    labels = class_labels(classes)
     draw = codes.random_ternary if ternary else codes.random_strict
-    code = draw(len(labels), n_partitions=n_partitions, random_state=random_state)
-    return _numbered(code, labels, name)
+    return _named(draw, classes, name, n_partitions=n_partitions, random_state=random_state)
 
 
 def random_ternary(
@@ -245,8 +236,7 @@ def direct(classes: Iterable[Any] | int, *, name: str = "direct") -> Scheme:
     >>> print(direct(["a", "b", "c"]))
     direct-00 {a b c}
     """
-    labels = class_labels(classes)
-    return _numbered(codes.direct(len(labels)), labels, name)
+    return _named(codes.direct, classes, name)
 
 
 def n_ary_code(
@@ -272,9 +262,7 @@ def n_ary_code(
     >>> n_ary_code(10, random_state=0)
     <Scheme: code, 10 classes, 17 partitions>
     """
-    labels = class_labels(classes)
-    code = codes.n_ary(len(labels), sides=sides, rows=rows, random_state=random_state)
-    return _numbered(code, labels, name)
+    return _named(codes.n_ary, classes, name, sides=sides, rows=rows, random_state=random_state)
 
 
 def from_matrix(
@@ -304,11 +292,14 @@ def from_matrix(
         raise ArgumentError(
             f"the matrix has {code.n_classes} columns, but there are {len(labels)} classes."
         )
-    return _numbered(code, labels, name)
-
-
-def _numbered(code: CodingMatrix, labels: Sequence[Any], name: str) -> Scheme:
     return Scheme.from_code(code, labels, number_binaries(name, code.n_partitions))
+
+
+def _named(
+    make: Callable[..., CodingMatrix], classes: Iterable[Any] | int, name: str, **options: Any
+) -> Scheme:
+    labels = class_labels(classes)
+    return from_matrix(make(len(labels), **options), labels, name=name)
 
 
 def class_labels(classes: Iterable[Any] | int) -> tuple[Label, ...]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.designs.flat import adjacent
 from polytomy.distances.computing import DistanceArgument, centroid, compute_distances
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.arguments import as_count, did_you_mean
+from polytomy.inputs.arguments import as_count, check_choice
 from polytomy.inputs.class_samples import group_samples
 from polytomy.inputs.label_order import match_class_order, order_labels
 from polytomy.inputs.seeds import RandomState, as_generator
@@ -233,11 +233,7 @@ def seriate(matrix: NDArray[np.float64], method: str = "auto") -> NDArray[np.int
     >>> seriate(np.abs(places[:, np.newaxis] - places))
     array([0, 2, 1])
     """
-    if method not in METHODS:
-        raise ArgumentError(
-            Argument("method", method),
-            f" is not one of {', '.join(METHODS)}.{did_you_mean(method, METHODS)}",
-        )
+    check_choice("method", method, METHODS)
     n = len(matrix)
     if method == "exact" and n > _MOST_EXACT:
         raise ArgumentError(
@@ -267,11 +263,6 @@ def without_noise(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the matrix divided by its largest entry, rounded to digits without noise."""
     scaled: NDArray[np.float64] = matrix / (matrix.max() or 1.0)
     return scaled.round(_DIGITS)
-
-
-def path_length(matrix: NDArray[np.float64], order: NDArray[np.intp]) -> float:
-    """Return the sum of the distances between neighbours in an order."""
-    return float(matrix[order[:-1], order[1:]].sum())
 
 
 def _shortest_path(matrix: NDArray[np.float64]) -> NDArray[np.intp]:

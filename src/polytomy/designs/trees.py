@@ -10,18 +10,20 @@ import numpy as np
 
 from polytomy.designs.flat import class_labels
 from polytomy.errors import Argument, ArgumentError, PythonOnly
-from polytomy.inputs.arguments import did_you_mean
+from polytomy.inputs.arguments import check_choice
 from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.language.lexer import is_name
-from polytomy.scheme import BinaryName, ClassRef, Node, NodeRef, Scheme
+from polytomy.scheme import BinaryName, Label, Scheme
 from polytomy.scheme.codes import DIRECT, SHORT_FORMS
-from polytomy.scheme.nodes import TWO_WAY, BranchRef, branch_base, number_binaries, one_model_code
+from polytomy.scheme.nodes import Split, branch_base, grow_nodes, number_binaries, one_model_code
 
 Nested: TypeAlias = Any  # a label, or a list or tuple of Nested
 _SEPARATOR = "/"
 
 # Other common separators of paths, to suggest one.
 _COMMON_SEPARATORS = ("/", ".", "::", ":", "\\", "|", ">", "_", "-")
+# More branches than a hierarchy of classes has; one that contains itself has no end.
+_MOST_BRANCHES = 2**20
 _NOT_IN_NAMES = re.compile(r'[\s{};"#\x00-\x1f\x7f-\x9f]+')
 
 
@@ -44,35 +46,21 @@ def from_tree(nested: Nested, *, name: str = "tree", wide: str = "one-vs-one") -
       tree.01 {pine oak}
     }
     """
-    if wide not in SHORT_FORMS:
-        raise ArgumentError(Argument("wide", wide), f" is not one of {', '.join(SHORT_FORMS)}.")
-    labels: list[Any] = []
-    nodes: list[tuple[Node, list[BranchRef]]] = []
-    top: list[BranchRef] = []
-    waiting: list[tuple[Nested, str | None, int, list[BranchRef]]] = [(nested, None, 0, top)]
-    while waiting:
-        item, above, position, siblings = waiting.pop()
-        if not isinstance(item, (list, tuple)):
-            siblings.append(ClassRef(len(labels)))
-            labels.append(item)
-            continue
-        if len(item) < 2:
+    check_choice("wide", wide, SHORT_FORMS)
+
+    def divide(item: tuple[Nested, str | None, int], number: int) -> Split | Label:
+        nested, above, position = item
+        if not isinstance(nested, (list, tuple)):
+            return nested  # type: ignore[no-any-return]
+        if len(nested) < 2:
             raise ArgumentError(
-                f"branch {position} of {above or name} is a list of {len(item)}, which cannot be "
+                f"branch {position} of {above or name} is a list of {len(nested)}, which cannot be "
                 "divided. Give it two members or more, or put a label in its place."
             )
-        base = name if above is None else branch_base(above, position, len(nodes))
-        if len(item) == 2:
-            node = Node((BinaryName(base),), TWO_WAY, ())
-        else:
-            code = SHORT_FORMS[wide].expand(len(item))
-            node = Node(number_binaries(base, code.n_partitions), code, ())
-        below: list[BranchRef] = []
-        siblings.append(NodeRef(len(nodes)))
-        nodes.append((node, below))
-        children = [(child, base, i, below) for i, child in enumerate(item)]
-        waiting.extend(reversed(children))
-    return Scheme(labels, [node._replace(branches=tuple(below)) for node, below in nodes])
+        base = name if above is None else branch_base(above, position, number)
+        return _split(base, [(child, base, i) for i, child in enumerate(nested)], wide)
+
+    return Scheme(*grow_nodes((nested, None, 0), divide))
 
 
 def balanced_tree(classes: Iterable[Any] | int, *, name: str = "tree") -> Scheme:
@@ -175,34 +163,39 @@ def from_hierarchy(hierarchy: Any, *, nodes: str = DIRECT, name: str = "hierarch
       forest {pine oak}
     }
     """
-    _check_nodes(nodes)
-    _refuse_cycles(hierarchy)
-    labels: list[Any] = []
-    made: list[tuple[Node, list[BranchRef]]] = []
-    top: list[BranchRef] = []
-    # Still to be placed: a branch, its name, the name above it, its position and its siblings.
-    waiting: list[tuple[Any, str, str, int, list[BranchRef]]] = [(hierarchy, name, "", 0, top)]
-    while waiting:
-        item, own_name, above, position, siblings = waiting.pop()
-        branches = _branches_of(item)
+    check_choice("nodes", nodes, SHORT_FORMS)
+    n_branches = 0
+
+    def divide(item: tuple[Any, str, str, int], number: int) -> Split | Label:
+        nonlocal n_branches
+        inside, own_name, above, position = item
+        branches = _branches_of(inside)
         while branches is not None and len(branches) == 1:  # it decides nothing
-            inner_name, item = branches[0]
-            own_name, branches = inner_name or own_name, _branches_of(item)
+            n_branches = _count_branches(n_branches, 1)
+            inner_name, inside = branches[0]
+            own_name, branches = inner_name or own_name, _branches_of(inside)
         if branches is None:
-            siblings.append(ClassRef(len(labels)))
-            labels.append(item)
-            continue
-        own_name = _to_name(own_name or branch_base(above, position, len(made)))
+            return inside  # type: ignore[no-any-return]
+        n_branches = _count_branches(n_branches, len(branches))
+        own_name = _to_name(own_name or branch_base(above, position, number))
         if not branches:
             raise ArgumentError(
                 Argument("hierarchy"), f": {own_name} is empty. Give it a class, or remove it."
             )
-        below: list[BranchRef] = []
-        siblings.append(NodeRef(len(made)))
-        made.append((_make_node(own_name, len(branches), nodes), below))
-        children = [(child, key, own_name, i, below) for i, (key, child) in enumerate(branches)]
-        waiting.extend(reversed(children))
-    return Scheme(labels, [node._replace(branches=tuple(below)) for node, below in made])
+        items = [(child, key, own_name, i) for i, (key, child) in enumerate(branches)]
+        return _split(own_name, items, nodes)
+
+    return Scheme(*grow_nodes((hierarchy, name, "", 0), divide))
+
+
+def _count_branches(so_far: int, more: int) -> int:
+    """Return the number of branches read, or raise ArgumentError if they never end."""
+    if so_far > _MOST_BRANCHES:
+        raise ArgumentError(
+            Argument("hierarchy"),
+            f" has a dict or list that contains itself, or more than {_MOST_BRANCHES:,} branches.",
+        )
+    return so_far + more
 
 
 def from_paths(
@@ -241,9 +234,7 @@ def from_paths(
             " must be a list of strings." if separator else " must not be empty.",
         )
     labels = list(paths)
-    wrong = [label for label in labels if not isinstance(label, str)]
-    if wrong:
-        raise ArgumentError(Argument("paths"), f" must be strings; got {wrong[0]!r}.")
+    _check_strings(labels)
     root: dict[str, Any] = {}
     for label in labels:
         level, parts = root, label.split(separator)
@@ -264,12 +255,7 @@ def from_paths(
 def check_label_paths(labels: Sequence[Any], separator: str | None = None) -> None:
     """Raise an ArgumentError unless all labels are strings, and one has a separator."""
     separator = _SEPARATOR if separator is None else separator
-    wrong = [label for label in labels if not isinstance(label, str)]
-    if wrong:
-        raise ArgumentError(
-            '"paths" needs classes whose labels are strings, such as "comp/sys/mac"; got '
-            f"{wrong[0]!r}."
-        )
+    _check_strings(labels)
     if len(labels) > 1 and not any(separator in label for label in labels):
         other = next((each for each in _COMMON_SEPARATORS if each in labels[0]), ".")
         raise ArgumentError(
@@ -282,42 +268,20 @@ def check_label_paths(labels: Sequence[Any], separator: str | None = None) -> No
         )
 
 
-def _refuse_cycles(hierarchy: Any) -> None:
-    """Raise an ArgumentError if a dict or list contains itself, which would never end."""
-    around: set[int] = set()
-    # An item comes back, marked as done, after everything that it contains.
-    waiting: list[tuple[Any, bool]] = [(hierarchy, False)]
-    while waiting:
-        item, is_done = waiting.pop()
-        if not isinstance(item, Mapping | list | tuple):
-            continue
-        if is_done:
-            around.remove(id(item))
-            continue
-        if id(item) in around:
-            raise ArgumentError(
-                Argument("hierarchy"), f" has a {type(item).__name__} that contains itself."
-            )
-        around.add(id(item))
-        waiting.append((item, True))
-        inside = item.values() if isinstance(item, Mapping) else item
-        waiting.extend((each, False) for each in inside)
+def _split(name: str, items: list[Any], design: str) -> Split:
+    if design == DIRECT or len(items) == 2:
+        return Split((BinaryName(name),), one_model_code(len(items)), items)
+    code = SHORT_FORMS[design].expand(len(items))
+    return Split(number_binaries(name, code.n_partitions), code, items)
 
 
-def _check_nodes(nodes: str) -> None:
-    if nodes not in SHORT_FORMS:
+def _check_strings(labels: Sequence[Any]) -> None:
+    wrong = [label for label in labels if not isinstance(label, str)]
+    if wrong:
         raise ArgumentError(
-            Argument("nodes", nodes),
-            f" is not a design.{did_you_mean(nodes, SHORT_FORMS)} Use one of "
-            f"{', '.join(SHORT_FORMS)}.",
+            '"paths" needs classes whose labels are strings, such as "comp/sys/mac"; got '
+            f"{wrong[0]!r}."
         )
-
-
-def _make_node(name: str, n_branches: int, nodes: str) -> Node:
-    if nodes == DIRECT or n_branches == 2:
-        return Node((BinaryName(name),), one_model_code(n_branches), ())
-    code = SHORT_FORMS[nodes].expand(n_branches)
-    return Node(number_binaries(name, code.n_partitions), code, ())
 
 
 def _to_name(key: str) -> str:

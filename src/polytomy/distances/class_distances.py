@@ -83,11 +83,7 @@ class ClassDistances:
         return len(self.classes)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        if dtype is None or np.dtype(dtype) == self.matrix.dtype:
-            return self.matrix.copy() if copy else self.matrix
-        if copy is False:
-            raise ValueError(f"distances are float64; {np.dtype(dtype)} needs a copy")
-        return self.matrix.astype(dtype)
+        return np.array(self.matrix, dtype=dtype, copy=copy)
 
     def reordered(self, classes: Iterable[Any]) -> ClassDistances:
         """Return the distances between some or all of the classes, in the given order."""

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.distances.class_distances import ClassDistances
 from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
-from polytomy.inputs.arguments import as_count, did_you_mean
+from polytomy.inputs.arguments import as_count, check_choice
 from polytomy.inputs.class_samples import ClassSamples, Rows, check_two_classes, group_samples
 from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.routines.dispatch import routine
@@ -34,15 +34,6 @@ _BLOCK_BYTES = 2**24
 _CANCELLED = 1e-3
 # Pairs of samples times features. Less work than this does not justify loading compiled routines.
 _LEAST_WORK = 2 * 10**7
-
-
-def check_metric(metric: str) -> None:
-    """Raise ArgumentError that suggests a similar name unless a metric is one of METRICS."""
-    if not isinstance(metric, str) or metric not in METRICS:
-        raise ArgumentError(
-            Argument("metric", metric),
-            f" is not one of {', '.join(METRICS)}.{did_you_mean(metric, METRICS)}",
-        )
 
 
 class SampleMetric:
@@ -135,7 +126,7 @@ def hausdorff(X: Any, y: ArrayLike, *, metric: str = "euclidean") -> ClassDistan
             b  4  0  5
             c  9  5  0
     """
-    check_metric(metric)
+    check_choice("metric", metric, METRICS)
     samples = check_two_classes(group_samples(X, y))
     if metric == "euclidean" and not samples.is_sparse:
         matrix = _euclidean(samples)
@@ -171,7 +162,7 @@ def robust_hausdorff(
             Argument("quantile", 0.95),
             ".",
         )
-    check_metric(metric)
+    check_choice("metric", metric, METRICS)
     samples = check_two_classes(group_samples(X, y))
     return ClassDistances(
         samples.classes, _quantiles(samples, metric, quantile), "robust hausdorff"
@@ -236,7 +227,7 @@ def energy(
     >>> energy([[0.0], [2.0]], ["a", "b"])["a", "b"]
     2.0
     """
-    check_metric(metric)
+    check_choice("metric", metric, METRICS)
     most = None if max_samples is None else as_count("max_samples", max_samples)
     samples = check_two_classes(group_samples(X, y))
     random = as_generator(random_state)
@@ -460,11 +451,7 @@ def compute_distances(distance: DistanceArgument, X: Any, y: ArrayLike) -> Class
            b  3  0
     """
     if isinstance(distance, str):
-        if distance not in DISTANCES:
-            raise ArgumentError(
-                Argument("distance", distance),
-                f" is not one of {', '.join(DISTANCES)}.{did_you_mean(distance, DISTANCES)}",
-            )
+        check_choice("distance", distance, DISTANCES)
         return DISTANCES[distance](X, y)
     if callable(distance) and not isinstance(distance, ClassDistances):
         found = distance(X, y)

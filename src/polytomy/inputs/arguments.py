@@ -104,6 +104,25 @@ def as_count(name: str, value: object, at_least: int = 1) -> int:
     return count
 
 
+def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
+    """Raise ArgumentError, with the nearest choice, unless a value is one of the choices.
+
+    Examples
+    --------
+    >>> check_choice("linkage", "singel", ("single", "complete"))
+    Traceback (most recent call last):
+        ...
+    polytomy.errors.ArgumentError: linkage="singel" is not one of single, complete. Did you mean
+    "single"?
+    """
+    known = list(choices)
+    if not isinstance(value, str) or value not in known:
+        raise ArgumentError(
+            Argument(name, value),
+            f" is not one of {', '.join(known)}.{did_you_mean(value, known)}",
+        )
+
+
 def is_boolean(value: Any) -> bool:
     """Return whether a value is True or False."""
     return isinstance(value, bool | np.bool_)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from polytomy.errors import ControlError, Problem
@@ -186,7 +188,8 @@ class _Design:
 class _Frame:
     """An open brace: the model before it, and the branches read so far."""
 
-    head: tuple[Word, Word | None] | list[WrittenPartition] | _Design | None
+    make: Callable[[tuple[Branch, ...], Span], Branch] | None  # None after a problem
+    start: int
     opened: Token
     n_problems: int  # found before the brace
     branches: list[Branch] = field(default_factory=list)
@@ -297,12 +300,17 @@ class _Parser:
             self.partitions.append(_BROKEN_PARTITION)
         self._drop_slashes()
         words, self.words = self.words, []
-        head: tuple[Word, Word | None] | list[WrittenPartition] | _Design | None = None
+        make: Callable[[tuple[Branch, ...], Span], Branch] | None = None
+        start = brace.start
         if self.design is not None:
-            head, self.design = self.design, None
+            start = self.design.name.start
+            make = partial(Designed, self.design.name.text, self.design.binary)
+            self.design = None
         elif self.partitions:
             self._refuse_between(words)
-            head, self.partitions = self.partitions, []
+            start = self.partitions[0].start
+            make = partial(Coded, tuple(self.partitions))
+            self.partitions = []
         elif words:
             letter = _token_word(words.pop()) if self._ends_in_letter(words) else None
             binary = words.pop()
@@ -313,11 +321,12 @@ class _Parser:
                 )
                 self._complain(binary, message)
             self._add_leaves(words)
-            head = _token_word(binary), letter
+            start = binary.start
+            make = partial(OneModel, _token_word(binary), code_letter=letter)
         else:
             message = "'{' must follow a binary, partitions or a design: name {a b}, or \"\" {a b}"
             self._complain(brace, message)
-        self.frames.append(_Frame(head, brace, len(self.report.problems)))
+        self.frames.append(_Frame(make, start, brace, len(self.report.problems)))
         self.branches = self.frames[-1].branches
 
     def _close(self, brace: Token) -> None:
@@ -329,18 +338,9 @@ class _Parser:
         self.branches = self.frames[-1].branches if self.frames else self.top
         if not frame.branches and frame.n_problems == len(self.report.problems):
             self._complain(frame.opened, "these braces are empty; put the branches inside")
-        branches = tuple(frame.branches)
-        if isinstance(frame.head, tuple):
-            binary, letter = frame.head
-            span = Span(binary.start, brace.end)
-            self.branches.append(OneModel(binary, branches, span, letter))
-        elif isinstance(frame.head, _Design):
-            name = frame.head.name
-            span = Span(name.start, brace.end)
-            self.branches.append(Designed(name.text, frame.head.binary, branches, span))
-        elif frame.head is not None:
-            span = Span(frame.head[0].start, brace.end)
-            self.branches.append(Coded(tuple(frame.head), branches, span))
+        if frame.make is not None:
+            span = Span(frame.start, brace.end)
+            self.branches.append(frame.make(tuple(frame.branches), span))
 
     @staticmethod
     def _ends_in_letter(words: list[Token]) -> bool:

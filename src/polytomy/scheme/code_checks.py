@@ -107,24 +107,15 @@ def _problems_of_form(array: NDArray[Any]) -> Iterator[CodeProblem]:
 
 def _copy_values(array: NDArray[Any]) -> tuple[CodeArray, list[CodeProblem]]:
     values = np.empty(array.shape, dtype=np.int8)
-    n_wrong = 0
-    first = (0, 0)
     for place, block in row_blocks(array):
-        right = (block == 0) | (block == 1) | (block == -1)
-        if right.all():
-            values[place] = block
-            continue
-        values[place] = _OUT_OF_RANGE
-        values[place][right] = block[right]
-        if n_wrong == 0:
-            row, column = np.argwhere(~right)[0].tolist()
-            first = (place.start + row, column)
-        n_wrong += right.size - int(np.count_nonzero(right))
-    if n_wrong == 0:
+        is_right = (block == 0) | (block == 1) | (block == -1)
+        values[place] = np.where(is_right, block, _OUT_OF_RANGE)
+    if values.max(initial=0) != _OUT_OF_RANGE:
         return values, []
-    row, column = first
+    row, column = divmod(int(values.argmax()), array.shape[1])
+    n_wrong = np.count_nonzero(values == _OUT_OF_RANGE)
     more = "" if n_wrong == 1 else f" ({n_wrong:,} values are wrong in total)"
-    message = f"partition {row} gives class {column} the value {array[first]}, not -1, 0 or 1"
+    message = f"partition {row} gives class {column} the value {array[row, column]}, not -1, 0 or 1"
     return values, [CodeProblem(message + more, (row,), (column,))]
 
 

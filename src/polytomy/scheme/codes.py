@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, partial, wraps
 from itertools import count
-from math import ceil, comb, log2
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from polytomy.inputs.arguments import as_count
 from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.scheme.code_checks import check_entries
 from polytomy.scheme.coding_matrix import CodingMatrix
-from polytomy.scheme.structure import CodeArray, column_distances, find_repeated_rows
+from polytomy.scheme.structure import CodeArray, find_repeated_rows
 
 MAX_EXHAUSTIVE_CLASSES = 20
 _MOST_CLASSES_KEPT = 32
@@ -248,7 +248,8 @@ def hadamard(order: int) -> NDArray[np.int8]:
 
     Powers of two are built by doubling (Sylvester 1867), orders q + 1 for a prime q ≡ 3 (mod 4) and
     2(q + 1) for a prime q ≡ 1 (mod 4) from quadratic residues (Paley 1933), and products of these
-    orders by Kronecker products. The first multiple of four that cannot be built is 52.
+    orders by Kronecker products. The first multiple of four that cannot be built is 52;
+    `hadamard_order` finds one that can.
 
     Examples
     --------
@@ -258,16 +259,6 @@ def hadamard(order: int) -> NDArray[np.int8]:
            [ 1,  1, -1, -1],
            [ 1, -1, -1,  1]], dtype=int8)
     """
-    order = as_count("order", order)
-    if not _can_build(order):
-        raise ArgumentError(
-            f"no Hadamard matrix of order {order} can be built from doubling, Paley's "
-            f"constructions and products. The next order is {hadamard_order(order)}."
-        )
-    return _build(order)
-
-
-def _build(order: int) -> NDArray[np.int8]:
     if order == 1:
         return np.ones((1, 1), dtype=np.int8)
     if order == 2:
@@ -278,7 +269,7 @@ def _build(order: int) -> NDArray[np.int8]:
         if _is_paley_two(order):
             return _build_paley_two(order // 2 - 1)
     left = _left_factor(order)
-    return np.kron(_build(left), _build(order // left))
+    return np.kron(hadamard(left), hadamard(order // left))
 
 
 @cache
@@ -393,9 +384,9 @@ def random_strict(
     CodingMatrix(26 partitions, 6 classes)
     """
     n_classes = as_count("n_classes", n_classes)
-    fewest = (n_classes - 1).bit_length()
-    most = 2 ** (n_classes - 1) - 1
-    n_rows = _check_n_partitions(n_partitions, n_classes, 10, fewest, most)
+    fewest, most = (n_classes - 1).bit_length(), _count_strict(n_classes)
+    n_rows = count_random(n_classes, 10, most)
+    n_rows = _check_rows("n_partitions", n_partitions, n_rows, fewest, most, n_classes)
     return _draw_best(n_classes, n_rows, most, _STRICT, as_generator(random_state))
 
 
@@ -425,34 +416,50 @@ def random_ternary(
     CodingMatrix(39 partitions, 6 classes)
     """
     n_classes = as_count("n_classes", n_classes)
-    fewest = 0
-    while n_classes > 1 and 3**fewest <= n_classes:
-        fewest += 1
-    most = (3**n_classes - 2 ** (n_classes + 1) + 1) // 2
-    n_rows = _check_n_partitions(n_partitions, n_classes, 15, fewest, most)
+    fewest = _count_digits(n_classes + 1, 3) if n_classes > 1 else 0
+    most = _count_ternary(n_classes)
+    n_rows = count_random(n_classes, 15, most)
+    n_rows = _check_rows("n_partitions", n_partitions, n_rows, fewest, most, n_classes)
     return _draw_best(n_classes, n_rows, most, _TERNARY, as_generator(random_state))
 
 
-def _check_n_partitions(
-    n_partitions: int | None, n_classes: int, default_per_bit: int, fewest: int, most: int
+def count_random(n_classes: int, per_bit: int, most: int) -> int:
+    """Return the default number of partitions of a random code."""
+    return min(math.ceil(per_bit * math.log2(n_classes)), most)
+
+
+def _count_strict(n_classes: int) -> int:
+    """Return the number of all partitions without zeros."""
+    return int(2 ** (n_classes - 1) - 1)
+
+
+def _count_ternary(n_classes: int) -> int:
+    """Return the number of all partitions."""
+    return int(3**n_classes - 2 ** (n_classes + 1) + 1) // 2
+
+
+def _check_rows(
+    parameter: str,
+    given: int | None,
+    default: int,
+    fewest: int,
+    most: int,
+    n_classes: int,
+    with_sides: str = "",
 ) -> int:
-    """Return the number of rows of a random code, by default computed from the classes."""
-    if n_partitions is None:
-        n_rows = min(math.ceil(default_per_bit * math.log2(n_classes)), most)
-    else:
-        n_rows = as_count("n_partitions", n_partitions, at_least=0)
-        argument = Argument("n_partitions", n_rows)
-        if n_rows > most:
-            raise ArgumentError(
-                argument,
-                f" is too many; {n_classes} classes have only {most} partitions. "
-                f"Use {most} or fewer.",
-            )
-        if n_rows < fewest:
-            raise ArgumentError(
-                argument, f" is too few to separate {n_classes} classes. Use {fewest} or more."
-            )
-    check_entries("a random code", n_rows, n_classes)
+    """Return the number of partitions of a random code: the one given, or the default."""
+    n_rows = default if given is None else as_count(parameter, given, at_least=0)
+    if given is not None and n_rows > most:
+        raise ArgumentError(
+            Argument(parameter, n_rows),
+            f" is too many; {n_classes} classes have only {most} partitions{with_sides}. "
+            f"Use {most} or fewer.",
+        )
+    if given is not None and n_rows < fewest:
+        raise ArgumentError(
+            Argument(parameter, n_rows),
+            f" is too few to separate {n_classes} classes{with_sides}. Use {fewest} or more.",
+        )
     return n_rows
 
 
@@ -461,21 +468,24 @@ def _draw_best(
 ) -> CodingMatrix:
     """Return the best of many draws: determined first, then by minimum and mean distance."""
     if n_classes == 1:
-        return CodingMatrix(np.empty((0, 1), dtype=np.int8))
-    # Probabilities sum to one, so n − 1 rows may determine n of them.
-    may_be_determined = n_rows >= n_classes - 1
+        return _single_class()
+    check_entries("a random code", n_rows, n_classes)
     draw = _make_drawer(n_classes, n_rows, most, entries, generator)
-    best = CodingMatrix(draw())
     n_draws = 1 if n_rows == most else _MOST_WORK // (n_rows * n_classes**2)
-    if n_draws <= 1:
-        return best
-    best_merit = (best.is_determined, best.minimum_distance, best.mean_distance)
-    for _ in range(1, min(n_draws, _MOST_DRAWS)):
-        matrix = draw()
-        distances = column_distances(matrix)
+    draws = (CodingMatrix(draw()) for _ in range(max(1, min(n_draws, _MOST_DRAWS))))
+    # Probabilities sum to one, so n − 1 rows may determine n of them.
+    return _choose_best(draws, may_be_determined=n_rows >= n_classes - 1)
+
+
+def _choose_best(draws: Iterator[CodingMatrix], *, may_be_determined: bool = True) -> CodingMatrix:
+    best = next(draws)
+    best_merit: tuple[bool, float, float] | None = None
+    for code in draws:
+        if best_merit is None:
+            best_merit = (best.is_determined, best.minimum_distance, best.mean_distance)
+        distances = (code.minimum_distance, code.mean_distance)
         # Computing whether a code is determined is slowest, so this is checked last.
         if (may_be_determined, *distances) > best_merit:
-            code = CodingMatrix(matrix)
             merit = (code.is_determined, *distances)
             if merit > best_merit:
                 best, best_merit = code, merit
@@ -624,7 +634,7 @@ def n_ary(
     n_classes = as_count("n_classes", n_classes)
     generator = as_generator(random_state)
     if n_classes == 1:
-        return CodingMatrix(np.empty((0, 1), dtype=np.int8))
+        return _single_class()
     if sides is None:
         n_sides = min(_DEFAULT_SIDES, n_classes)
     else:
@@ -634,24 +644,15 @@ def n_ary(
                 Argument("sides", n_sides),
                 f" is too many for {n_classes} classes. Use {n_classes} or fewer.",
             )
-    fewest = _count_digits(n_classes, n_sides)
-    n_rows = _check_rows(rows, n_classes, n_sides, fewest)
+    fewest, most = _count_digits(n_classes, n_sides), _count_partitions(n_classes, n_sides)
+    n_rows = _default_rows(n_classes, n_sides)
+    n_rows = _check_rows("rows", rows, n_rows, fewest, most, n_classes, f" with {n_sides} sides")
     check_entries("an n-ary code", n_rows * (1 if n_sides == 2 else n_sides), n_classes)
     n_draws = max(1, min(_MOST_N_ARY_DRAWS, _MOST_N_ARY_WORK // (n_rows * n_classes**2)))
-    draws = (
+    return _choose_best(
         CodingMatrix.from_sides(_draw_n_ary(n_classes, n_sides, n_rows, fewest, generator))
         for _ in range(n_draws)
     )
-    best = next(draws)
-    best_merit = (best.is_determined, best.minimum_distance, best.mean_distance)
-    for code in draws:
-        distances = (code.minimum_distance, code.mean_distance)
-        # Computing whether a code is determined is slowest, so this is checked last.
-        if (True, *distances) > best_merit:
-            merit = (code.is_determined, *distances)
-            if merit > best_merit:
-                best, best_merit = code, merit
-    return best
 
 
 def _count_digits(n_classes: int, n_sides: int) -> int:
@@ -677,26 +678,6 @@ def _default_rows(n_classes: int, n_sides: int) -> int:
     to_determine = math.ceil((n_classes - 1) / (n_sides - 1))
     wanted = max(math.ceil(10 * math.log(n_classes, n_sides)), to_determine)
     return min(wanted, _count_partitions(n_classes, n_sides))
-
-
-def _check_rows(rows: int | None, n_classes: int, n_sides: int, fewest: int) -> int:
-    if rows is None:
-        return _default_rows(n_classes, n_sides)
-    most = _count_partitions(n_classes, n_sides)
-    n_rows = as_count("rows", rows, at_least=0)
-    if n_rows < fewest:
-        raise ArgumentError(
-            Argument("rows", n_rows),
-            f" is too few to separate {n_classes} classes by {n_sides} sides. Use {fewest} or "
-            "more.",
-        )
-    if n_rows > most:
-        raise ArgumentError(
-            Argument("rows", n_rows),
-            f" is too many; {n_classes} classes have only {most} partitions with {n_sides} sides. "
-            f"Use {most} or fewer.",
-        )
-    return n_rows
 
 
 def _count_partitions(n_classes: int, n_sides: int) -> int:
@@ -768,17 +749,6 @@ class ShortForm(NamedTuple):
         return self.make(n_branches)
 
 
-def _count_strict(n_branches: int) -> int:
-    """Return the number of all partitions without zeros; branches are capped at 64."""
-    return (1 << min(n_branches, 64) - 1) - 1
-
-
-def _count_ternary(n_branches: int) -> int:
-    """Return the number of all partitions; branches are capped at 64."""
-    n_branches = min(n_branches, 64)
-    return int(3**n_branches - 2 ** (n_branches + 1) + 1) // 2
-
-
 def _count_orthogonal(n_branches: int) -> int:
     """Return the order of the Hadamard matrix, except for two and three branches."""
     return {2: 1, 3: 3}.get(n_branches) or hadamard_order(n_branches)
@@ -793,11 +763,11 @@ SHORT_FORMS: dict[str, ShortForm] = {
     "orthogonal": ShortForm(orthogonal, _count_orthogonal),
     "exhaustive": ShortForm(exhaustive, _count_strict),
     "random": ShortForm(
-        partial(random_strict, random_state=0), lambda n: min(ceil(10 * log2(n)), _count_strict(n))
+        partial(random_strict, random_state=0), lambda n: count_random(n, 10, _count_strict(n))
     ),
     "random-ternary": ShortForm(
         partial(random_ternary, random_state=0),
-        lambda n: min(ceil(15 * log2(n)), _count_ternary(n)),
+        lambda n: count_random(n, 15, _count_ternary(n)),
     ),
     DIRECT: ShortForm(direct, lambda n: 1),
     "n-ary": ShortForm(partial(n_ary, random_state=0), count_n_ary),

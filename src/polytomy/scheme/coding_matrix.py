@@ -6,8 +6,9 @@ of a side has +1 on that side and −1 on the others.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -24,6 +25,7 @@ from polytomy.scheme.structure import (
 )
 
 
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class CodingMatrix:
     """A coding matrix: one row for each binary partition, one column for each class.
 
@@ -290,11 +292,7 @@ class CodingMatrix:
         return structure.find_repeated_rows(self.matrix)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        if dtype is None or np.dtype(dtype) == self.matrix.dtype:
-            return self.matrix.copy() if copy else self.matrix
-        if copy is False:
-            raise ValueError(f"a coding matrix is int8; as {np.dtype(dtype)} it must be copied")
-        return self.matrix.astype(dtype)
+        return np.array(self.matrix, dtype=dtype, copy=copy)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CodingMatrix):
@@ -327,12 +325,6 @@ class CodingMatrix:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CodingMatrix:
         return self
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"a coding matrix is frozen: {name!r} cannot be set")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"a coding matrix is frozen: {name!r} cannot be deleted")
 
 
 def rows_of_sides(sides: NDArray[Any]) -> tuple[CodeArray, NDArray[np.intp]]:

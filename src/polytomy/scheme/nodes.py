@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import accumulate, pairwise
@@ -89,6 +89,42 @@ TWO_WAY = CodingMatrix([[-1, 1]])
 def one_model_code(n_branches: int) -> CodingMatrix:
     """Return the code of one model that decides between `n_branches` branches."""
     return TWO_WAY if n_branches == 2 else direct(n_branches)
+
+
+class Split(NamedTuple):
+    """A node to grow: its binaries, its code, and the items that its branches grow from."""
+
+    binaries: tuple[BinaryName, ...]
+    code: CodingMatrix
+    items: Sequence[Any]
+
+
+def grow_nodes(
+    root: Any, divide: Callable[[Any, int], Split | Label]
+) -> tuple[list[Label], list[Node]]:
+    """Return the labels and nodes of a scheme that grows from its root, in preorder.
+
+    Parameters
+    ----------
+    root : item of any kind
+    divide : function of an item and of the number of nodes so far
+        Returns the node that the item grows into, or the label of its class.
+    """
+    labels: list[Label] = []
+    nodes: list[tuple[Split, list[BranchRef]]] = []
+    waiting: list[tuple[Any, list[BranchRef]]] = [(root, [])]
+    while waiting:
+        item, siblings = waiting.pop()
+        found = divide(item, len(nodes))
+        if not isinstance(found, Split):
+            siblings.append(ClassRef(len(labels)))
+            labels.append(found)
+            continue
+        below: list[BranchRef] = []
+        siblings.append(NodeRef(len(nodes)))
+        nodes.append((found, below))
+        waiting.extend([(each, below) for each in reversed(found.items)])
+    return labels, [Node(split.binaries, split.code, tuple(below)) for split, below in nodes]
 
 
 def find_branch_starts(nodes: Sequence[Node]) -> list[tuple[int, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -40,12 +40,10 @@ from polytomy.scheme.nodes import (
     DEFAULT_BASE,
     TWO_WAY,
     BinaryName,
-    BranchRef,
-    ClassRef,
     Label,
-    Node,
-    NodeRef,
+    Split,
     branch_base,
+    grow_nodes,
     number_binaries,
     one_model_code,
     own_base,
@@ -157,7 +155,6 @@ class _Level:
 
     base: str | None  # base name of the model that the braces belong to
     specification: str | None  # repeated by "."
-    branches: list[BranchRef] = field(default_factory=list)
 
 
 class _Resolver:
@@ -166,40 +163,31 @@ class _Resolver:
         self.report = Report(source)
         self.warnings: list[Problem] = []
         self.places: dict[Label, int] = {}  # offset of each class, in order of appearance
-        self.codes: list[tuple[tuple[BinaryName, ...], CodingMatrix, _Level]] = []
         self.entries = 0  # total number of entries of all codes
 
     def resolve(self, root: Branch) -> tuple[Scheme, tuple[Problem, ...]]:
-        top = _Level(None, None)
-        waiting: list[tuple[Branch, _Level, int]] = [(root, top, 0)]
-        while waiting:
-            branch, level, position = waiting.pop()
-            if isinstance(branch, Leaf):
-                self._add_class(branch.label, level)
-                continue
-            inner = self._add_model(branch, level, position)
-            children = [(child, inner, i) for i, child in enumerate(branch.branches)]
-            waiting.extend(reversed(children))
+        labels, nodes = grow_nodes((root, _Level(None, None), 0), self._divide)
         self.report.raise_if_any()
-        nodes = [
-            Node(binaries, code, tuple(level.branches)) for binaries, code, level in self.codes
-        ]
-        return Scheme(self.places, nodes), tuple(self.warnings)
+        return Scheme(labels, nodes), tuple(self.warnings)
 
-    def _add_class(self, word: Word, level: _Level) -> None:
+    def _divide(self, item: tuple[Branch, _Level, int], number: int) -> Split | Label:
+        branch, level, position = item
+        if isinstance(branch, Leaf):
+            return self._read_class(branch.label)
+        return self._read_model(branch, level, position, number)
+
+    def _read_class(self, word: Word) -> Label:
         label = word_to_label(word)
         if label in self.places:
             place = self.source.place_text(self.places[label])
             message = f"class {word.shown} is already used at {place}; use each class once"
             self.report.add(word.span, message)
-            return
-        level.branches.append(ClassRef(len(self.places)))
-        self.places[label] = word.start
+        self.places.setdefault(label, word.start)
+        return label
 
-    def _add_model(
-        self, branch: OneModel | Coded | Designed, level: _Level, position: int
-    ) -> _Level:
-        number = len(self.codes)
+    def _read_model(
+        self, branch: OneModel | Coded | Designed, level: _Level, position: int, number: int
+    ) -> Split:
         inherited = DEFAULT_BASE
         if level.base is not None:
             inherited = branch_base(level.base, position, number)
@@ -216,9 +204,8 @@ class _Resolver:
         inner = _Level(inherited, level.specification)
         if any(not isinstance(child, Leaf) for child in branch.branches):
             inner.base = own_base(binaries, inherited)
-        self.codes.append((binaries, code, inner))
-        level.branches.append(NodeRef(number))
-        return inner
+        items = [(child, inner, i) for i, child in enumerate(branch.branches)]
+        return Split(binaries, code, items)
 
     # -- binaries -------------------------------------------------------------------------------
 

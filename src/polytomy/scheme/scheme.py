@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
@@ -16,21 +17,22 @@ from polytomy.scheme.code_checks import MAX_ENTRIES
 from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.scheme.nodes import (
     BinaryName,
-    BranchRef,
     ClassRef,
     Label,
     Node,
     NodeRef,
     Partition,
+    Split,
     find_branch_starts,
+    grow_nodes,
     name_nodes,
     normalize_labels,
     one_model_code,
 )
-from polytomy.scheme.structure import TreeShape
 from polytomy.scheme.writing import draw_matrix, draw_tree, scheme_to_syntax
 
 
+@dataclass(frozen=True, init=False, repr=False)
 class Scheme:
     """A division of classes into smaller problems, and how their answers are combined.
 
@@ -183,20 +185,6 @@ class Scheme:
         kind = "tree" if self.is_tree else "code" if self.is_flat else "mixture"
         return f"<Scheme: {kind}, {len(self.classes)} classes, {self.n_partitions} partitions>"
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Scheme):
-            return NotImplemented
-        return self.classes == other.classes and self.nodes == other.nodes
-
-    def __hash__(self) -> int:
-        return hash((self.classes, self.nodes))
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a scheme cannot be changed: {name}")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a scheme cannot be changed: {name}")
-
     def __reduce__(self) -> tuple[Any, ...]:
         return Scheme, (self.classes, self.nodes)
 
@@ -279,48 +267,28 @@ def _unfold(scheme: Scheme) -> Scheme:
 
     Classes are in the order of the tree. Raises SchemeError for a code that is not a tree.
     """
-    classes: list[int] = []
-    nodes: list[tuple[Node, list[BranchRef]]] = []
-    top: list[BranchRef] = []
-    # Items to place: a branch of the scheme, or a pair (node, partition of its code).
-    waiting: list[tuple[BranchRef | tuple[int, int], list[BranchRef]]] = []
-    waiting.append((NodeRef(0) if scheme.nodes else ClassRef(0), top))
-    while waiting:
-        item, siblings = waiting.pop()
+
+    def divide(item: Any, number: int) -> Split | Label:
+        # An item is a branch of the scheme, or a pair (node, partition of its code).
         if isinstance(item, ClassRef):
-            siblings.append(ClassRef(len(classes)))
-            classes.append(item.index)
-            continue
-        if isinstance(item, NodeRef):
-            position = item.index
-            partition = int(_require_tree(scheme.nodes[position]).order[0])
-        else:
-            position, partition = item
+            return scheme.classes[item.index]
+        position, partition = (item.index, None) if isinstance(item, NodeRef) else item
         node = scheme.nodes[position]
-        children: list[BranchRef] = []
-        siblings.append(NodeRef(len(nodes)))
-        below = _require_tree(node).children_of(partition)
-        nodes.append((Node((node.binaries[partition],), one_model_code(len(below)), ()), children))
-        waiting.extend(
-            (node.branches[~child] if child < 0 else (position, child), children)
-            for child in reversed(below)
-        )
-    return Scheme(
-        tuple([scheme.classes[index] for index in classes]),
-        tuple([node._replace(branches=tuple(children)) for node, children in nodes]),
-    )
+        if node.code.tree is None:
+            raise SchemeError(
+                f"the code of {node.binaries[0]} and its {len(node.branches)} branches is not a "
+                "tree: its partitions do not nest"
+            )
+        if partition is None:
+            partition = int(node.code.tree.order[0])
+        below = node.code.tree.children_of(partition)
+        items = [node.branches[~child] if child < 0 else (position, child) for child in below]
+        return Split((node.binaries[partition],), one_model_code(len(below)), items)
+
+    return Scheme(*grow_nodes(NodeRef(0) if scheme.nodes else ClassRef(0), divide))
 
 
-def _require_tree(node: Node) -> TreeShape:
-    tree = node.code.tree
-    if tree is None:
-        raise SchemeError(
-            f"the code of {node.binaries[0]} and its {len(node.branches)} branches is not a tree: "
-            "its partitions do not nest"
-        )
-    return tree
-
-
+@dataclass(frozen=True, init=False, repr=False)
 class SchemeEnsemble:
     """Several schemes over the same classes, to be used as the `scheme` of a classifier.
 
@@ -388,20 +356,6 @@ class SchemeEnsemble:
             f"<SchemeEnsemble: {len(self)} schemes, {len(self.classes)} classes, "
             f"{self.n_dichotomies} different dichotomies>"
         )
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, SchemeEnsemble):
-            return NotImplemented
-        return self.schemes == other.schemes
-
-    def __hash__(self) -> int:
-        return hash(self.schemes)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"an ensemble cannot be changed: {name}")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"an ensemble cannot be changed: {name}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SchemeEnsemble, (self.schemes,)

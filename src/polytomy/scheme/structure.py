@@ -19,9 +19,6 @@ _BLOCK_ENTRIES = 2**20
 _GRAM_ENTRIES = 2**24
 """Entries of the part of the Gram matrix that is in memory at a time."""
 
-_SPARSE_DENSITY = 0.05
-"""Fraction of non-zeros below which sparse products are faster than dense ones."""
-
 
 class Equiangular(NamedTuple):
     """The numbers a and b of AᵀA = a·I + b·11ᵀ."""
@@ -293,13 +290,8 @@ def _gram_blocks(matrix: CodeArray) -> Iterator[tuple[int, NDArray[np.int64]]]:
     """Yield AᵀA in blocks of rows, each with the index of its first row."""
     n_classes = matrix.shape[1]
     step = max(1, _GRAM_ENTRIES // n_classes)
-    is_sparse = np.count_nonzero(matrix) < _SPARSE_DENSITY * matrix.size
-    sparse = scipy.sparse.csc_array(matrix, dtype=np.int64) if is_sparse else None
     for start in range(0, n_classes, step):
         part = slice(start, min(start + step, n_classes))
-        if sparse is not None:
-            yield start, (sparse[:, part].T @ sparse).toarray()
-            continue
         products = np.zeros((part.stop - start, n_classes), dtype=np.int64)
         for _, block in row_blocks(matrix):
             # Single precision is exact here, because a block has fewer than 2²⁴ rows.

@@ -104,50 +104,29 @@ def _normalise_sides(
 def _as_real_array(decisions: ArrayLike) -> NDArray[np.generic]:
     try:
         given = np.asarray(decisions)
-    except ValueError as error:
-        raise ArgumentError(
-            Argument("decisions"),
-            f" is not an array: {str(error).rstrip('.')}. "
-            "Give one row per sample, all of the same length.",
-        ) from error
-    if given.dtype.kind == "O":
-        # Lists with None in them, or tables with columns of several types, may still be numbers.
-        try:
+        if given.dtype.kind == "O":
+            # Lists with None in them, or tables with columns of several types, may be numbers.
             given = given.astype(np.float64)
-        except (TypeError, ValueError):
-            raise ArgumentError(
-                Argument("decisions"),
-                " must be real numbers in [-1, 1]; some are not numbers. "
-                "Use NaN if a binary gave no answer.",
-            ) from None
-    if given.dtype.kind not in "biuf":
+        if given.dtype.kind not in "biuf":
+            raise TypeError(f"got type {given.dtype}")
+    except (TypeError, ValueError) as error:
         raise ArgumentError(
             Argument("decisions"),
-            f" must be real numbers in [-1, 1]; got type {given.dtype}. "
-            "Give P(+1) - P(-1) of each binary.",
-        )
+            " must be real numbers in [-1, 1], with rows of the same length: "
+            f"{str(error).rstrip('.')}. Give P(+1) - P(-1) of each binary; NaN means no answer.",
+        ) from error
     return given
 
 
 def _check_shape(shape: tuple[int, ...], n_partitions: int, n_columns: int) -> None:
-    if len(shape) != 2:
-        raise ArgumentError(
-            Argument("decisions"),
-            f" must have shape (n_samples, {n_columns}); got {shape}. "
-            "Put a single sample into a list.",
-        )
-    if shape[1] != n_columns != n_partitions:
-        raise ArgumentError(
-            Argument("decisions"),
-            f" has {shape[1]} columns, but the code has {n_columns} rows. Give one column per row: "
-            "one for a partition of two sides, and one for each side of the others.",
-        )
-    if shape[1] != n_columns:
-        raise ArgumentError(
-            Argument("decisions"),
-            f" has {shape[1]} columns, but the code has {n_partitions} partitions. "
-            "Give one column per partition, in the order of the code's rows.",
-        )
+    if len(shape) == 2 and shape[1] == n_columns:
+        return
+    for_sides = "; a partition with more than two sides has a column for each side"
+    raise ArgumentError(
+        Argument("decisions"),
+        f" must have shape (n_samples, {n_columns}); got {shape}. Give one row per sample and one "
+        f"column per partition, in the order of the code{for_sides * (n_columns != n_partitions)}.",
+    )
 
 
 def _overshoot(dtype: np.dtype[Any]) -> float:
@@ -264,18 +243,14 @@ def _why_not_tree(code: CodingMatrix) -> str:
 
 
 def _why_not_adjacent(code: CodingMatrix) -> str:
-    if not code.is_binary:
-        return _name_wide_partition(code)
-    if not code.is_strict:
-        return _name_left_out_class(code)
+    if not (code.is_binary and code.is_strict):
+        return _why_not_strict(code)
     return "no order of the classes lets every partition cut them into two runs"
 
 
 def _why_not_equiangular(code: CodingMatrix) -> str:
-    if not code.is_binary:
-        return _name_wide_partition(code)
-    if not code.is_strict:
-        return _name_left_out_class(code)
+    if not (code.is_binary and code.is_strict):
+        return _why_not_strict(code)
     matrix = code.matrix.astype(np.int64)
     gram = matrix.T @ matrix
     pairs = np.column_stack(np.triu_indices(code.n_classes, 1))
@@ -302,7 +277,9 @@ def _why_not_one_vs_one(code: CodingMatrix) -> str:
     return f"no partition compares classes {first} and {second}"
 
 
-def _name_left_out_class(code: CodingMatrix) -> str:
+def _why_not_strict(code: CodingMatrix) -> str:
+    if not code.is_binary:
+        return _name_wide_partition(code)
     partition, absent = np.argwhere(code.matrix == 0)[0]
     return f"partition {partition} leaves class {absent} out"
 

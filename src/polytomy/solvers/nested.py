@@ -8,19 +8,17 @@ one batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.errors import Argument, ArgumentError
+from polytomy.errors import ArgumentError
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 from polytomy.scheme import CodingMatrix, NodeRef, Scheme
-from polytomy.scheme import scheme as schemes
-from polytomy.scheme.code_checks import MAX_ENTRIES
 from polytomy.scheme.structure import NO_CHILD, TreeShape
 
 FloatArray = NDArray[np.float64]
@@ -153,35 +151,10 @@ def row_counts(scheme: Scheme) -> NDArray[np.intp]:
     return np.concatenate(counts) if counts else np.empty(0, dtype=np.intp)
 
 
-def check_flat_size(scheme: Scheme, parameter: str = "method") -> None:
-    """Raise an ArgumentError if the scheme's flat code would have too many entries.
-
-    Parameters
-    ----------
-    scheme : Scheme
-    parameter : the caller's name for the parameter that holds the method
-    """
-    n_classes = len(scheme.classes)
-    n_rows = sum(node.code.n_rows for node in scheme.nodes)
-    if n_rows * n_classes > MAX_ENTRIES:
-        raise ArgumentError(
-            f"The flat code of the scheme would have {n_rows:,} rows of {n_classes:,} "
-            "classes, which is too large. Use ",
-            Argument(parameter, "least-squares"),
-            ", which does not need it.",
-        )
-
-
-def flatten_code(scheme: Scheme) -> CodingMatrix:
-    """Return the scheme as one code over all classes, rows in the order of the partitions."""
-    check_flat_size(scheme)
-    return schemes.flatten_code(scheme)
-
-
 def join_trees(scheme: Scheme) -> TreeShape:
     """Return one tree with all partitions of a scheme; the code of each node must be a tree."""
     trees = [node.code.tree for node in scheme.nodes if node.code.tree is not None]
-    places = _partitions_of_nodes(scheme)
+    places = _slices(node.code.n_partitions for node in scheme.nodes)
     assert len(trees) == len(places)
     roots = [place.start + int(tree.order[0]) for place, tree in zip(places, trees, strict=True)]
     width = max([tree.children.shape[1] for tree in trees], default=2)
@@ -205,16 +178,14 @@ class _Block(NamedTuple):
     tree: TreeShape | None  # if each of the nodes is one partition with a side for each branch
 
 
+def _slices(counts: Iterable[int]) -> list[slice]:
+    """Return consecutive slices of the given lengths."""
+    return [slice(start, end) for start, end in pairwise(accumulate(counts, initial=0))]
+
+
 def _rows_of_nodes(scheme: Scheme) -> list[slice]:
     """Return, for each node, which columns of decisions are its rows."""
-    ends = accumulate((node.code.n_rows for node in scheme.nodes), initial=0)
-    return [slice(start, end) for start, end in pairwise(ends)]
-
-
-def _partitions_of_nodes(scheme: Scheme) -> list[slice]:
-    """Return, for each node, which partitions of the scheme are its own."""
-    ends = accumulate((node.code.n_partitions for node in scheme.nodes), initial=0)
-    return [slice(start, end) for start, end in pairwise(ends)]
+    return _slices(node.code.n_rows for node in scheme.nodes)
 
 
 def _branches(scheme: Scheme) -> list[list[int]]:
@@ -279,7 +250,7 @@ def _solve_single_nodes(
     solve_node: NodeSolver,
 ) -> dict[int, FloatArray]:
     """Return the branch probabilities of each node that forms a block on its own."""
-    partitions = _partitions_of_nodes(scheme)
+    partitions = _slices(node.code.n_partitions for node in scheme.nodes)
     alike: dict[tuple[CodingMatrix, bytes], list[int]] = {}
     for block in blocks:
         if block.tree is None:
@@ -313,63 +284,44 @@ def export_nested(
     scheme : Scheme
     export_node : function of the graph, decisions and a code that returns branch probabilities
     """
-    branches = _branches(scheme)
-    is_split = [_is_split(node.code) for node in scheme.nodes]
-    n_first = sum(
-        len(below) for below, is_first in zip(branches, is_split, strict=True) if is_first
-    )
-    above = np.full(sum(map(len, branches)), -1, dtype=np.intp)
-    above_node, at_class = [-1] * len(scheme.nodes), [-1] * len(scheme.classes)
+    branches = dict(enumerate(_branches(scheme)))
+    places = _rows_of_nodes(scheme)
     # The factors of all splits are computed together, before those of other nodes.
-    split_rows: list[int] = []
-    split_slopes: list[float] = []
-    shares: list[Value] = []
-    n_others = 0
-    for number, (node, place) in enumerate(zip(scheme.nodes, _rows_of_nodes(scheme), strict=True)):
-        if is_split[number]:
-            start = len(split_rows)
-            rows, slopes = _rows_of_sides(place.start, len(branches[number]))
+    rows: list[int] = []
+    slopes: list[float] = []
+    starts: dict[int, int] = {}
+    for number, node in enumerate(scheme.nodes):
+        if _is_split(node.code):
+            starts[number] = len(rows)
+            own_rows, own_slopes = _rows_of_sides(places[number].start, len(branches[number]))
             sides = node.code.sides[0].tolist()
-            split_rows += [rows[side] for side in sides]
-            split_slopes += [slopes[side] for side in sides]
-        else:
-            start = n_first + n_others
-            n_others += len(branches[number])
+            rows += [own_rows[side] for side in sides]
+            slopes += [own_slopes[side] for side in sides]
+    shares = [_affine(decisions, rows, slopes)] if rows else []
+    n_factors = len(rows)
+    for number, (node, place) in enumerate(zip(scheme.nodes, places, strict=True)):
+        if number not in starts:
+            starts[number] = n_factors
+            n_factors += len(branches[number])
             own = graph.pick(decisions, np.arange(place.start, place.stop), scheme.n_rows)
             shares.append(_export_node(graph, own, node.code, number, export_node))
-        for factor, branch in enumerate(branches[number], start=start):
-            above[factor] = above_node[number]
-            if branch < 0:
-                at_class[~branch] = factor
-            else:
-                above_node[branch] = factor
-    if split_rows:
-        shares.insert(0, _affine(decisions, split_rows, split_slopes))
-    return _multiply_factors_above(graph, graph.join(shares), above, np.array(at_class))
+    return _multiply_factors(graph, graph.join(shares), branches, starts)
 
 
 def export_tree(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
     """Return the probabilities of a code that is a tree as a graph: products down its paths."""
     assert code.tree is not None
-    starts = np.cumsum(code.rows_per_partition) - code.rows_per_partition
+    first_rows = np.cumsum(code.rows_per_partition) - code.rows_per_partition
+    branches = {number: code.tree.children_of(number) for number in code.tree.order.tolist()}
     rows: list[int] = []
     slopes: list[float] = []
-    above: list[int] = []
-    at_class = [-1] * code.n_classes
-    above_partition = {int(code.tree.order[0]): -1}
-    for partition in code.tree.order.tolist():
-        children = code.tree.children_of(partition)
-        own_rows, own_slopes = _rows_of_sides(int(starts[partition]), len(children))
-        for factor, child in enumerate(children, start=len(rows)):
-            above.append(above_partition[partition])
-            if child >= 0:
-                above_partition[child] = factor
-            else:
-                at_class[~child] = factor
+    starts: dict[int, int] = {}
+    for partition, below in branches.items():
+        starts[partition] = len(rows)
+        own_rows, own_slopes = _rows_of_sides(int(first_rows[partition]), len(below))
         rows += own_rows
         slopes += own_slopes
-    factors = _affine(decisions, rows, slopes)
-    return _multiply_factors_above(graph, factors, np.array(above), np.array(at_class))
+    return _multiply_factors(graph, _affine(decisions, rows, slopes), branches, starts)
 
 
 def _export_node(
@@ -392,20 +344,30 @@ def _affine(decisions: Value, rows: list[int], slopes: list[float]) -> Value:
     return decisions.take(np.array(rows), axis=1) * np.array(slopes) + 0.5
 
 
-def _multiply_factors_above(
-    graph: Graph, factors: Value, above: NDArray[np.intp], at_class: NDArray[np.intp]
+def _multiply_factors(
+    graph: Graph, factors: Value, branches: dict[int, list[int]], starts: dict[int, int]
 ) -> Value:
     """Return for each class the product of its factor and all factors above it.
 
-    `above` is the position of the factor above, or −1 at the root. After s rounds each factor is
-    the product of itself and the 2ˢ − 1 factors above it, and `above` is the position of the next
-    one. So the graph of a deep tree stays small.
+    Parameters
+    ----------
+    branches : the branches of each node, class k as ~k and node k as k; parents come first
+    starts : the position of each node's first factor
     """
-    n_factors = len(above)
-    if (above >= 0).any():
-        # An additional factor of one stands above the root.
+    n_factors = sum(map(len, branches.values()))
+    above = np.full(n_factors, n_factors)  # the factor above; an additional one above the root
+    above_node: dict[int, int] = {}
+    of_class: dict[int, int] = {}
+    for node, below in branches.items():
+        for factor, branch in enumerate(below, start=starts[node]):
+            above[factor] = above_node.get(node, n_factors)
+            of_class[~branch] = above_node[branch] = factor
+    at_class = np.array([of_class[k] for k in range(n_factors - len(branches) + 1)])
+    if (above != n_factors).any():
         factors = graph.join([factors, graph.repeat(np.ones(1), factors)])
-        above = np.append(np.where(above < 0, n_factors, above), n_factors)
+        above = np.append(above, n_factors)
+        # After s rounds each factor is the product of itself and the 2ˢ − 1 factors above it, and
+        # `above` is the position of the next one. So the graph of a deep tree stays small.
         while (above != n_factors).any():
             factors = factors * factors.take(above, axis=1)
             above = above[above]

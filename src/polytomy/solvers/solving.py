@@ -11,6 +11,8 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.onnx_graph import Graph, Value
 from polytomy.scheme import CodingMatrix, Scheme
+from polytomy.scheme.code_checks import MAX_ENTRIES
+from polytomy.scheme.scheme import flatten_code
 from polytomy.solvers.coupling import DIVERGENCE, HASTIE_TIBSHIRANI, LIBSVM, PRICE, WU_LIN_WENG_1
 from polytomy.solvers.decoding import (
     GREEDY,
@@ -23,9 +25,7 @@ from polytomy.solvers.decoding import (
 from polytomy.solvers.least_squares import LEAST_SQUARES
 from polytomy.solvers.method import Method, check_decisions, scale_weights
 from polytomy.solvers.nested import (
-    check_flat_size,
     export_nested,
-    flatten_code,
     row_counts,
     solve_nested,
 )
@@ -139,8 +139,14 @@ def check_applicable(
     for position, node in enumerate(code.nodes):
         place = f"in node {position} of the scheme, " if len(code.nodes) > 1 else ""
         _check_structure(found, node.code, place, parameter)
-    if found.uses_flat_code:
-        check_flat_size(code, parameter)
+    n_classes, n_rows = len(code.classes), code.n_rows
+    if found.uses_flat_code and n_rows * n_classes > MAX_ENTRIES:
+        raise ArgumentError(
+            f"The flat code of the scheme would have {n_rows:,} rows of {n_classes:,} "
+            "classes, which is too large. Use ",
+            Argument(parameter, "least-squares"),
+            ", which does not need it.",
+        )
 
 
 def _check_structure(method: Method, code: CodingMatrix, place: str, parameter: str) -> None:

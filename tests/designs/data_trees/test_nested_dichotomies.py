@@ -102,7 +102,7 @@ def test_samples_can_be_balanced_instead_of_classes():
 
 
 def test_balance_is_of_classes_or_samples():
-    with pytest.raises(ArgumentError, match='by="weight" is not one of "classes" and "samples"'):
+    with pytest.raises(ArgumentError, match='by="weight" is not one of classes, samples'):
         class_balanced_tree([[0.0], [1.0]], [0, 1], by="weight")
 
 

@@ -67,7 +67,7 @@ def test_one_partition_has_as_many_sides_as_classes():
     [
         ((4, 5), "sides=5 is too many for 4 classes. Use 4 or fewer."),
         ((4, 1), "sides=1"),
-        ((17, 4, 2), "rows=2 is too few to separate 17 classes by 4 sides. Use 3 or more"),
+        ((17, 4, 2), "rows=2 is too few to separate 17 classes with 4 sides. Use 3 or more"),
         ((4, 3, 7), "rows=7 is too many; 4 classes have only 6 partitions with 3 sides"),
     ],
 )

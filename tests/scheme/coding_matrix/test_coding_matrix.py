@@ -40,9 +40,9 @@ def test_the_matrix_cannot_be_written_nor_made_writeable():
 @pytest.mark.parametrize("name", ["matrix", "is_strict", "n_classes", "rank", "anything"])
 def test_no_attribute_can_be_set_or_deleted(name):
     code = CodingMatrix([[-1, 1]])
-    with pytest.raises(AttributeError, match=f"frozen: '{name}' cannot be set"):
+    with pytest.raises(AttributeError, match=f"cannot assign to field '{name}'"):
         setattr(code, name, None)
-    with pytest.raises(AttributeError, match=f"frozen: '{name}' cannot be deleted"):
+    with pytest.raises(AttributeError, match=f"cannot delete field '{name}'"):
         delattr(code, name)
     assert code.matrix.tolist() == [[-1, 1]]
 
@@ -94,7 +94,7 @@ def test_numpy_functions_accept_a_code():
     assert np.asarray(code, dtype=float).dtype == float
     assert (np.abs(code).sum(axis=1) == 2).all()
     assert (code @ np.array([1.0, 2.0, 4.0])).tolist() == [1.0, 2.0]
-    with pytest.raises(ValueError, match="int8; as float64 it must be copied"):
+    with pytest.raises(ValueError, match="Unable to avoid copy"):
         code.__array__(np.float64, copy=False)
     assert CodingMatrix(code) == code
 

@@ -368,17 +368,11 @@ def test_distances_are_those_of_the_definition(code):
 
 
 @pytest.mark.parametrize("n_classes", [50, 60])
-def test_sparse_and_dense_products_give_the_same_distances(n_classes):
+def test_the_distances_of_one_vs_one_are_half_its_partitions(n_classes):
     code = one_vs_one(n_classes)
     # Two classes share no more than their own pair, which is 1 of all; every other row counts 1/2.
     assert code.minimum_distance == (code.n_partitions + 1) / 2
     assert code.mean_distance == (code.n_partitions + 1) / 2
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(structure, "_SPARSE_DENSITY", 0.0)
-        assert structure.column_distances(code.matrix) == (
-            code.minimum_distance,
-            code.mean_distance,
-        )
 
 
 @given(codes)

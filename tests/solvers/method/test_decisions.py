@@ -76,27 +76,28 @@ def test_values_beyond_the_ends_by_rounding_are_clipped(overshoot, dtype):
         ),
         (
             [0.5, 0.5],
-            "decisions must have shape (n_samples, 2); got (2,). Put a single sample into a list.",
+            "decisions must have shape (n_samples, 2); got (2,). Give one row per sample and one "
+            "column per partition, in the order of the code.",
         ),
         (
             [[0.5, 0.5, 0.5]],
-            "decisions has 3 columns, but the code has 2 partitions. "
-            "Give one column per partition, in the order of the code's rows.",
+            "decisions must have shape (n_samples, 2); got (1, 3). Give one row per sample and one "
+            "column per partition, in the order of the code.",
         ),
         (
             [[0.5, 0.5j]],
-            "decisions must be real numbers in [-1, 1]; got type complex128. "
-            "Give P(+1) - P(-1) of each binary.",
+            "decisions must be real numbers in [-1, 1], with rows of the same length: got type "
+            "complex128. Give P(+1) - P(-1) of each binary; NaN means no answer.",
         ),
         (
             [["a", "b"]],
-            "decisions must be real numbers in [-1, 1]; got type <U1. "
-            "Give P(+1) - P(-1) of each binary.",
+            "decisions must be real numbers in [-1, 1], with rows of the same length: got type "
+            "<U1. Give P(+1) - P(-1) of each binary; NaN means no answer.",
         ),
         (
             np.array([["a", 0.5]], dtype=object),
-            "decisions must be real numbers in [-1, 1]; some are not numbers. "
-            "Use NaN if a binary gave no answer.",
+            "decisions must be real numbers in [-1, 1], with rows of the same length: could not "
+            "convert string to float: 'a'. Give P(+1) - P(-1) of each binary; NaN means no answer.",
         ),
     ],
 )
@@ -107,9 +108,9 @@ def test_errors_name_the_value_the_reason_and_the_way_out(decisions, words):
 
 
 def test_rows_of_different_lengths_are_not_an_array():
-    with pytest.raises(ArgumentError, match=r"^decisions is not an array: ") as error:
+    with pytest.raises(ArgumentError, match=r"with rows of the same length: ") as error:
         check_decisions([[0.1, 0.2], [0.3]], 2)
-    assert str(error.value).endswith(". Give one row per sample, all of the same length.")
+    assert str(error.value).endswith(". Give P(+1) - P(-1) of each binary; NaN means no answer.")
     assert ".. " not in str(error.value)
 
 
@@ -129,5 +130,6 @@ def test_the_sides_of_a_partition_have_probabilities_that_sum_to_one():
 
 
 def test_a_partition_of_many_sides_has_a_column_for_each():
-    with pytest.raises(ArgumentError, match=r"has 2 columns, but the code has 4 rows\. Give one"):
+    words = r"shape \(n_samples, 4\); got \(1, 2\)\. .* two sides has a column for each side\.$"
+    with pytest.raises(ArgumentError, match=words):
         check_decisions([[0, 0]], 2, np.array([1, 3]))

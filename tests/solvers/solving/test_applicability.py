@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from polytomy.errors import ArgumentError, CodeError
 from polytomy.scheme import CodingMatrix, parse
-from polytomy.solvers import METHODS, check_applicable, decode, nested
+from polytomy.solvers import METHODS, check_applicable, decode, solving
 from solver_strategies import law, one_vs_one_codes, pair_matrix, strict_codes, ternary_codes
 from strategies import schemes
 
@@ -151,7 +151,7 @@ def test_only_methods_that_flatten_a_scheme_refuse_a_large_one(
     method: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scheme = SUBJECTS["scheme: tree"]  # two partitions of three classes
-    monkeypatch.setattr(nested, "MAX_ENTRIES", 5)
+    monkeypatch.setattr(solving, "MAX_ENTRIES", 5)
     expected = (
         "The flat code of the scheme would have 2 rows of 3 classes, which is too large. "
         'Use method="least-squares", which does not need it.'

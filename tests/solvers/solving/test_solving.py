@@ -119,7 +119,7 @@ def test_a_matrix_that_is_not_a_code_is_refused() -> None:
 
 
 def test_decisions_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="decisions has 2 columns, but the code has 3"):
+    with pytest.raises(ArgumentError, match=r"shape \(n_samples, 3\); got \(1, 2\)"):
         solve(PAIRS, [[0.0, 0.0]])
     with pytest.raises(ArgumentError, match=r"decisions must lie in \[-1, 1\]"):
         decode(PAIRS, [[0.0, 0.0, 2.0]], "voting")

@@ -163,7 +163,7 @@ class BinnedDistribution:
         """
         # Sums are for each row alone, so that one sample and many have the same mean.
         totals = (self.masses * self._middles()).sum(axis=1) / self.masses.sum(axis=1)
-        return np.clip(totals, *self.support())
+        return np.asarray(np.clip(totals, *self.support()))
 
     def median(self) -> Floats:
         """Return the median of each distribution."""

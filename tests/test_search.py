@@ -10,7 +10,7 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_blobs
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
@@ -24,6 +24,8 @@ from grouped_samples import Watcher, twins
 from polytomy import PolytomyClassifier
 from polytomy.errors import ArgumentError, ClassOrderWarning
 from polytomy.search import SchemeSearchCV
+from polytomy.selection.candidates import candidates_from
+from polytomy.selection.race import configure
 
 CANDIDATES = ["one-vs-one", "tree"]
 
@@ -499,3 +501,145 @@ def test_a_search_uses_the_order_of_categories():
         ).fit(X, y.as_ordered())
     assert list(search.best_estimator_.scheme_.classes) == order
     assert search.best_estimator_.class_order_ == order
+
+
+def halves(X, y):
+    """Return a tree of all labels, as a user's function may."""
+    first, second, third = np.unique(y).tolist()
+    return f"m {{{first} n {{{second} {third}}}}}"
+
+
+KINDS = {
+    "design": "one-vs-rest",
+    "ordered": "ordered",
+    "order": "adjacent",
+    "from data": "empirical-tree",
+    "random": "orthogonal",
+    "ensemble": "random-trees",
+    "text": "m {setosa n {versicolor virginica}}",
+    "matrix": [[-1, 1, 1], [0, -1, 1]],
+    "dict": {"a": ["setosa"], "b": ["versicolor", "virginica"]},
+    "scheme": pt.designs.one_vs_one(["setosa", "versicolor", "virginica"]),
+    "function": halves,
+    "direct": "direct",
+    "solver": ("one-vs-one", "divergence"),
+    "votes": ("one-vs-one", "voting"),
+    "greedy": ("tree", "greedy"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::polytomy.errors.ClassOrderWarning")
+@pytest.mark.parametrize("estimator", [GaussianNB(), SVC()], ids=["GaussianNB", "SVC"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_classifier_that_is_returned_is_the_one_that_was_scored(kind, estimator, iris):
+    X, y = (np.concatenate([part] * 6) for part in iris)  # more rows than calibration needs
+    X = X + np.random.default_rng(0).normal(0, 0.4, X.shape)
+    if kind == "direct" and isinstance(estimator, SVC):
+        estimator = GaussianNB()
+    training, held_out = np.arange(0, len(y), 2), np.arange(1, len(y), 2)
+    # The shared classifier has another scheme and a solver without probabilities.
+    shared = PolytomyClassifier(estimator, "ordered", solver="voting", random_state=0)
+    item = KINDS[kind]
+    item = item if isinstance(item, tuple) else (item, "auto")
+    is_vote = item[1] in ("voting", "greedy")
+    search = SchemeSearchCV(
+        shared,
+        {"this": item, "other": ("tree", "least-squares")},
+        cv=[(training, held_out)],
+        scoring="accuracy" if is_vote else "log_loss",
+        drop_losers=False,
+    ).fit(X, y)
+    returned = configure(shared, candidates_from({"this": item}, 3)[0])
+    alone = clone(returned).fit(X[training], y[training])
+    if is_vote:
+        expected = alone.score(X[held_out], y[held_out])
+    else:
+        proba = alone.predict_proba(X[held_out])
+        expected = -pt.metrics.log_loss(y[held_out], proba, alone.classes_)
+    assert search.cv_results_["split0_test_score"][0] == pytest.approx(expected, rel=1e-9)
+    assert returned.scheme is item[0] or returned.scheme == item[0]
+
+
+@pytest.mark.parametrize("scheme", ["ordered", "one-vs-one"])
+def test_the_winner_has_the_parameters_of_its_candidate(scheme, iris):
+    X, y = iris
+    search = SchemeSearchCV(SVC(), [scheme], cv=3, class_order=np.unique(y)).fit(X, y)
+    direct = PolytomyClassifier(SVC(), scheme, class_order=np.unique(y)).fit(X, y)
+    theirs = search.best_estimator_.get_params() | {"estimator": None, "class_order": None}
+    assert theirs == direct.get_params() | {"estimator": None, "class_order": None}
+    final = search.best_estimator_.composition_.out_of_fold.final_calibration
+    assert final == direct.composition_.out_of_fold.final_calibration
+
+
+class Touchy(GaussianNB):
+    """Cannot be trained if one of the sides is small."""
+
+    def fit(self, X, y, sample_weight=None):
+        if np.mean(y == y[0]) < 0.4 or np.mean(y != y[0]) < 0.4:
+            raise FloatingPointError("the sides are too different")
+        return super().fit(X, y, sample_weight)
+
+
+def test_a_candidate_that_fails_is_left_out_with_its_name(iris):
+    X, y = iris
+    candidates = ["one-vs-rest", "one-vs-one", ("one-vs-one", "divergence")]
+    search = SchemeSearchCV(Touchy(), candidates, cv=3, random_state=0)
+    words = (
+        "candidate 'one-vs-rest' is left out: it failed in fold 1: FloatingPointError: the sides"
+    )
+    with pytest.warns(FitFailedWarning, match=words):
+        search.fit(X, y)
+    results = search.cv_results_
+    assert results["is_dropped"].tolist() == [True, False, False]
+    assert results["reason"][0] == (
+        "failed in fold 1: FloatingPointError: the sides are too different (while training the "
+        'Touchy of partition "one-vs-rest-00")'
+    )
+    assert np.isnan(results["mean_test_score"][0])
+    assert results["rank_test_score"][0] == 3
+    alone = SchemeSearchCV(Touchy(), candidates[1:], cv=3, random_state=0).fit(X, y)
+    np.testing.assert_allclose(results["mean_log_loss"][1:], alone.cv_results_["mean_log_loss"])
+    assert search.score(X, y) > 0.9
+
+
+def test_a_failure_can_be_raised_and_names_the_candidate(iris):
+    X, y = iris
+    search = SchemeSearchCV(Touchy(), ["one-vs-one", "one-vs-rest"], cv=3, error_score="raise")
+    words = "^candidates has 'one-vs-rest': FloatingPointError: the sides are too different"
+    with pytest.raises(ArgumentError, match=words):
+        search.fit(X, y)
+
+
+def test_if_every_candidate_fails_the_first_is_named(iris):
+    X, y = iris
+    search = SchemeSearchCV(Touchy(), ["one-vs-rest"], cv=3, param_grid={"var_smoothing": [1, 2]})
+    with pytest.raises(FloatingPointError, match="the sides are too different") as caught:
+        search.fit(X, y)
+    assert caught.value.__notes__[-1] == (
+        "Every candidate failed. This is the error of 'one-vs-rest, var_smoothing=1'."
+    )
+
+
+def test_one_point_of_a_grid_may_fail(iris):
+    X, y = iris
+
+    class Picky(GaussianNB):
+        def fit(self, X, y, sample_weight=None):
+            if self.var_smoothing > 1:
+                raise ValueError("too smooth")
+            return super().fit(X, y, sample_weight)
+
+    grid = {"var_smoothing": [1e-9, 2.0]}
+    search = SchemeSearchCV(Picky(), ["one-vs-one"], cv=3, param_grid=grid)
+    with pytest.warns(FitFailedWarning, match="'one-vs-one, var_smoothing=2.0'"):
+        search.fit(X, y)
+    assert search.best_params_ == {"var_smoothing": 1e-9}
+
+
+def test_automatic_schemes_leave_out_designs_that_the_learner_cannot_train(iris):
+    X, y = iris
+    with pytest.warns(
+        FitFailedWarning, match="candidate 'one-vs-rest' is left out: it failed: Flo"
+    ):
+        classifier = PolytomyClassifier(Touchy(), "auto", random_state=0).fit(X, y)
+    assert classifier.score(X, y) > 0.9

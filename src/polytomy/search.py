@@ -41,7 +41,7 @@ from polytomy.model.estimator import (
     take_groups,
     undone_if_interrupted,
 )
-from polytomy.model.scheme_argument import members_of, scheme_from
+from polytomy.model.scheme_argument import choose_final_calibration, members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import Candidate, candidates_from, expand_candidates
 from polytomy.selection.choice import DEFAULT_SCORING, choose_runner, tabulate_race
@@ -54,6 +54,11 @@ from polytomy.selection.race import (
     run_race,
 )
 
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
 _CHECKS: dict[str, Any] = {
     "cv": check_folds,
     "budget": Parameter(
@@ -61,6 +66,7 @@ _CHECKS: dict[str, Any] = {
     ).check,
     "final_calibration": CLASSIFIER_CHECKS["final_calibration"],
     "refit": Parameter("refit", "True or False", is_boolean).check,
+    "error_score": Parameter("error_score", "np.nan", _is_nan, ("raise",)).check,
     "drop_losers": Parameter("drop_losers", "True or False", is_boolean).check,
     "class_order": CLASS_ORDER.check,
     **PARALLEL_CHECKS,
@@ -135,6 +141,10 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         PolytomyClassifier with a calibration of its own.
     drop_losers : bool, default=True
         Whether candidates that clearly lose are dropped. If not, all have results of all folds.
+    error_score : "raise" or np.nan, default=np.nan
+        What happens if the training or prediction of a candidate fails. By default it is left out,
+        with a FitFailedWarning that names it; "raise" raises an error that names it. If all
+        candidates fail, the error of the first is raised in any case.
 
     Attributes
     ----------
@@ -183,6 +193,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         class_order: Sequence[Any] | None = None,
         param_grid: Any = None,
         drop_losers: bool = True,
+        error_score: Any = np.nan,
     ) -> None:
         self.estimator = estimator
         self.candidates = candidates
@@ -197,6 +208,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.class_order = class_order
         self.param_grid = param_grid
         self.drop_losers = drop_losers
+        self.error_score = error_score
 
     @undone_if_interrupted
     def fit(
@@ -249,6 +261,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             metrics,
             budget=self.budget,
             is_lenient=isinstance(self.candidates, str),
+            raises_failures=isinstance(self.error_score, str),
             drops_losers=self.drop_losers,
             progress=progress_bar if self.verbose else None,
             on_fold=self._report_fold if self.verbose else None,
@@ -439,6 +452,29 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         tags = super().__sklearn_tags__()
         tags.input_tags = self._classifier().__sklearn_tags__().input_tags
         return tags
+
+
+def options_for_control_text(search: SchemeSearchCV) -> dict[str, Any]:
+    """Return the parameters that, with the control text of the chosen scheme, train the winner.
+
+    Only those that differ from the defaults of PolytomyClassifier. What the name of a scheme
+    implies is spelt out: the final calibration of "ordered".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> search = SchemeSearchCV(None, [("ordered", "divergence")], cv=2)
+    >>> options_for_control_text(search.fit(*load_iris(return_X_y=True)))
+    {'solver': 'divergence', 'final_calibration': 'decoder'}
+    """
+    winner, default = search._winner(), PolytomyClassifier()
+    final = choose_final_calibration(winner.scheme, winner.final_calibration)
+    options = {
+        "solver": winner.solver,
+        "calibration": winner.calibration,
+        "final_calibration": final,
+    }
+    return {name: value for name, value in options.items() if value != getattr(default, name)}
 
 
 def _designs_in_order(candidates: Sequence[Candidate]) -> list[str]:

@@ -50,11 +50,24 @@ class Candidate(NamedTuple):
         except ArgumentError as error:
             raise self.refused(error) from error
 
-    def refused(self, error: PolytomyError) -> ArgumentError:
+    def refused(self, error: Exception) -> ArgumentError:
         """Return an error that says which candidate another error is about."""
         has_parts = isinstance(error, ArgumentError | SchemeError | DataError)
-        parts = error.args if has_parts else (str(error),)
+        parts = error.args if has_parts else (describe_error(error),)
         return ArgumentError(Argument("candidates"), f" has {self.name!r}: ", *parts)
+
+
+def describe_error(error: Exception) -> str:
+    """Return the message of an error and its notes, after its type if it is not of this package.
+
+    Examples
+    --------
+    >>> describe_error(ValueError("no rows")), describe_error(ArgumentError("no rows"))
+    ('ValueError: no rows', 'no rows')
+    """
+    kind = "" if isinstance(error, PolytomyError) else f"{type(error).__name__}: "
+    notes = "; ".join(getattr(error, "__notes__", ()))
+    return f"{kind}{error}{notes and f' ({notes})'}"
 
 
 def default_candidates(
@@ -215,7 +228,7 @@ def describe_params(params: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> describe_params({"C": 10, "gamma": np.float64(0.1), "kernel": "rbf"})
+    >>> describe_params({"C": 10, "gamma": 0.1, "kernel": "rbf"})
     'C=10 gamma=0.1 kernel=rbf'
     """
     return " ".join(f"{name}={print_value(value) or repr(value)}" for name, value in params.items())

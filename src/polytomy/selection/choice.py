@@ -18,8 +18,9 @@ from polytomy.learners.workload import TrainingOptions
 from polytomy.model.arrangement import AUTO, Solver, gives_probabilities
 from polytomy.model.fitting import fit_binaries, plan_training
 from polytomy.model.scheme_argument import SchemeArgument
-from polytomy.selection.candidates import default_candidates
+from polytomy.selection.candidates import default_candidates, describe_error
 from polytomy.selection.race import (
+    Entry,
     FoldResult,
     Progress,
     Race,
@@ -28,6 +29,7 @@ from polytomy.selection.race import (
     count_samples,
     find_metric,
     make_schemes,
+    warn_of_failures,
 )
 
 Floats = NDArray[np.float64]
@@ -245,20 +247,47 @@ def choose_scheme(
     candidates = default_candidates(n_classes, solver, has_order=class_order is not None)
     runners = [Runner(each) for each in candidates]
     entries = make_schemes(runners, setup, np.arange(len(y)), is_lenient=True)
-    plan = plan_training([scheme for _, scheme in entries], training.classes, estimator, models)
     final = "auto" if training.final_calibration is None else training.final_calibration
     options = replace(training, final_calibration=final, wants_probabilities=True)
-    with nullcontext(None) if progress is None else progress(len(plan.dichotomies)) as listener:
-        trained = fit_binaries(plan.dichotomies, X, options, listener)
     compared = solver if gives_probabilities(solver) else AUTO
-    losses, costs = [], []
-    for number in range(len(entries)):
-        columns = plan.columns_of(number)
-        composition = plan.only(number).compose(trained.take(columns), compared)
-        if composition.final is None:  # nothing could be held out: the first, one-vs-one
-            return entries[0][0].candidate.scheme
-        losses.append(composition.final.score["log_loss"])
-        costs.append(count_samples(plan, columns, training, slice(None)))
-    good = [k for k, loss in enumerate(losses) if loss <= _AS_GOOD * min(losses)]
-    chosen = min(good, key=lambda k: (costs[k], losses[k]))
-    return entries[chosen][0].candidate.scheme
+    found = _compare(setup, entries, compared, options, progress)
+    lowest = min(loss for _, loss, _ in found)
+    good = [(cost, loss, number) for number, (_, loss, cost) in enumerate(found)
+            if loss <= _AS_GOOD * lowest]  # fmt: skip
+    # If nothing could be held out, there is no loss: the first, one-vs-one.
+    return found[min(good)[2] if good else 0][0].candidate.scheme
+
+
+def _compare(
+    setup: RaceSetup,
+    entries: Sequence[Entry],
+    solver: Solver,
+    options: TrainingOptions,
+    progress: Progress | None,
+) -> list[tuple[Runner, float, int]]:
+    """Return runners with their out-of-fold log-loss and cost, without those that fail."""
+    schemes, classes = [scheme for _, scheme in entries], options.classes
+    plan = plan_training(schemes, classes, setup.estimator, setup.models)
+    try:
+        with nullcontext(None) if progress is None else progress(len(plan.dichotomies)) as listener:
+            trained = fit_binaries(plan.dichotomies, setup.X, options, listener)
+        found = []
+        for number, (runner, _) in enumerate(entries):
+            columns = plan.columns_of(number)
+            final = plan.only(number).compose(trained.take(columns), solver).final
+            loss = np.nan if final is None else final.score["log_loss"]
+            found.append((runner, loss, count_samples(plan, columns, options, slice(None))))
+        return found
+    except Exception:
+        if len(entries) == 1:
+            raise
+    found, failed = [], []
+    for entry in entries:
+        try:
+            found += _compare(setup, [entry], solver, options, progress)
+        except Exception as error:
+            if entry is entries[-1] and not found:
+                raise  # they all fail, usually for the same reason
+            failed.append((entry[0].candidate, f"failed: {describe_error(error)}"))
+    warn_of_failures(failed)
+    return found

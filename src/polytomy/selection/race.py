@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.exceptions import FitFailedWarning
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
@@ -27,7 +28,7 @@ from polytomy.calibration.folds import (
     choose_folds,
     row_numbers,
 )
-from polytomy.errors import Argument, ArgumentError, PolytomyError
+from polytomy.errors import Argument, ArgumentError, PolytomyError, warn_caller
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import group_rows, take_columns, take_rows
@@ -45,7 +46,7 @@ from polytomy.model.composition import Composition
 from polytomy.model.fitting import TrainingPlan, fit_binaries, plan_training
 from polytomy.model.scheme_argument import choose_final_calibration, members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
-from polytomy.selection.candidates import Candidate
+from polytomy.selection.candidates import Candidate, describe_error
 from polytomy.solvers import METHODS
 
 Floats = NDArray[np.float64]
@@ -189,11 +190,20 @@ class FoldResult(NamedTuple):
 
 @dataclass
 class Runner:
-    """A candidate, its results so far, and why it was dropped; empty if it was not."""
+    """A candidate and its results so far.
+
+    Attributes
+    ----------
+    candidate : Candidate
+    folds : what it did on each fold
+    reason : why it was dropped; empty if it was not
+    error : the error of its training or prediction, if it failed
+    """
 
     candidate: Candidate
     folds: list[FoldResult] = field(default_factory=list)
     reason: str = ""
+    error: Exception | None = None
 
     @property
     def n_folds(self) -> int:
@@ -268,6 +278,7 @@ def run_race(
     *,
     budget: float | None = None,
     is_lenient: bool = False,
+    raises_failures: bool = False,
     drops_losers: bool = True,
     progress: Progress | None = None,
     on_fold: Callable[[Race], None] | None = None,
@@ -283,6 +294,8 @@ def run_race(
     budget : start no new fold after this many seconds
     is_lenient : whether to drop a candidate that cannot be used on this data, and note the
         reason; otherwise its error is raised
+    raises_failures : whether to raise the error of a candidate whose training or prediction fails;
+        otherwise it is left out with a warning
     drops_losers : whether to drop candidates that clearly lose
     progress : context manager that takes the number of partitions of a fold, such as `progress_bar`
     on_fold : called after each fold
@@ -308,7 +321,8 @@ def run_race(
                 f", {first.candidate.name!r}: {first.reason}",
             )
         measurer.measure(entries, rows, held_out, progress)
-        for runner, _ in entries:
+        _leave_out_failures(race, number, raises_failures=raises_failures)
+        for runner in race.survivors:
             if deciding.needs_probabilities and not runner.candidate.gives_probabilities:
                 runner.reason = f'solver="{runner.candidate.solver}" does not give probabilities'
         if on_fold is not None:
@@ -323,6 +337,37 @@ def run_race(
         if len(race.survivors) == 1:
             break
     return race
+
+
+def _leave_out_failures(race: Race, number: int, *, raises_failures: bool) -> None:
+    """Give runners that failed in a fold their reason, with a warning.
+
+    If none is left, the first error is raised: usually, they all failed for the same reason.
+    """
+    failed = [runner for runner in race.survivors if runner.error is not None]
+    for runner in failed:
+        assert runner.error is not None
+        if raises_failures:
+            raise runner.candidate.refused(runner.error) from runner.error
+        runner.reason = f"failed in fold {number}: {describe_error(runner.error)}"
+    if failed and not race.survivors:
+        error = failed[0].error
+        assert error is not None
+        error.add_note(
+            f"Every candidate failed. This is the error of {failed[0].candidate.name!r}."
+        )
+        raise error
+    warn_of_failures([(runner.candidate, runner.reason) for runner in failed])
+
+
+def warn_of_failures(failures: Sequence[tuple[Candidate, str]]) -> None:
+    """Warn that candidates are left out because their training or prediction fails."""
+    if not failures:
+        return
+    (first, reason), *more = failures
+    names = ", ".join(repr(candidate.name) for candidate, _ in more)
+    also = f". Also left out: {names}" if names else ""
+    warn_caller(f"candidate {first.name!r} is left out: it {reason}{also}.", FitFailedWarning)
 
 
 def _drop_losers(race: Race) -> None:
@@ -438,23 +483,49 @@ class FoldMeasurer:
         rows, held_out : rows of the data
         progress : context manager that takes the number of partitions of a fold
         """
-        calibration = self.setup.training.calibration
-        together: dict[tuple[Any, bool], list[Entry]] = {}
+        training = self.setup.training.take(rows)
+        together: dict[Any, tuple[TrainingOptions, list[Entry]]] = {}
         for entry in entries:
             candidate = entry[0].candidate
-            is_calibrated = not is_trained_without_calibration(candidate, calibration)
-            key = _family_of(candidate.estimator), is_calibrated
-            together.setdefault(key, []).append(entry)
+            options = replace(
+                training,
+                final_calibration=choose_final_calibration(
+                    candidate.scheme, training.final_calibration
+                ),
+                wants_probabilities=True,
+            )
+            if is_trained_without_calibration(candidate, training.calibration):
+                options = replace(training, calibration=None, final_calibration=None)
+            key = (
+                _family_of(candidate.estimator),
+                options.calibration is None,
+                id(options.final_calibration),
+            )
+            together.setdefault(key, (options, []))[1].append(entry)
         batches = [
-            _Batch(self, rows, held_out, is_calibrated, self._divide(own))
-            for (_, is_calibrated), own in together.items()
+            _Batch(self, rows, held_out, options, self._divide(own))
+            for options, own in together.values()
         ]
         bar: AbstractContextManager[TrainingListener | None] = nullcontext(None)
         if progress is not None:
             bar = progress(sum(batch.n_to_train for batch in batches))
         with bar as listener:
             for batch in batches:
-                batch.measure(TrainingListener() if listener is None else listener)
+                self._measure(batch, TrainingListener() if listener is None else listener)
+
+    def _measure(self, batch: _Batch, listener: TrainingListener) -> None:
+        """Measure the candidates of a batch; if they fail, one by one, noting the errors."""
+        entries = [entry for point in batch.points for entry in point.entries]
+        n_before = [runner.n_folds for runner, _ in entries]
+        try:
+            batch.measure(listener)
+        except Exception as error:
+            if len(entries) == 1:
+                entries[0][0].error = error
+                return
+            for entry, n_folds in zip(entries, n_before, strict=True):
+                if entry[0].n_folds == n_folds:
+                    self._measure(replace(batch, points=self._divide([entry])), listener)
 
     def _divide(self, entries: Sequence[Entry]) -> list[_Point]:
         """Return the entries by their parameters, each with the dichotomies that it needs."""
@@ -528,7 +599,7 @@ class _Batch:
     measurer: FoldMeasurer
     rows: Rows
     held_out: Rows
-    is_calibrated: bool
+    options: TrainingOptions
     points: list[_Point]
 
     @property
@@ -542,12 +613,11 @@ class _Batch:
 
     def measure(self, listener: TrainingListener) -> None:
         """Train all binaries, and add the results of each candidate to its runner."""
-        if self.is_calibrated or not self._measure_on_grid(listener):
+        if self.options.calibration is not None or not self._measure_on_grid(listener):
             self._measure(listener)
 
     def _measure(self, listener: TrainingListener) -> None:
-        setup, training = self.measurer.setup, self.measurer.setup.training
-        options = self._options()
+        setup, options = self.measurer.setup, self.options
         dichotomies = [each for point in self.points for each in point.plan.dichotomies]
         # All parameters have the same seeds, as if each of them had been tried alone.
         numbers = [len(point.plan.dichotomies) for point in self.points]
@@ -565,11 +635,8 @@ class _Batch:
             for number, (runner, _) in enumerate(point.entries):
                 candidate, columns = runner.candidate, point.plan.columns_of(number)
                 own = trained.take([first + column for column in columns])
-                final = choose_final_calibration(candidate.scheme, training.final_calibration)
                 started = perf_counter()
-                composition = point.plan.only(number).compose(
-                    own.with_final_calibration(final), candidate.solver
-                )
+                composition = point.plan.only(number).compose(own, candidate.solver)
                 fit_seconds = own.seconds + perf_counter() - started
                 predict_seconds, scores = _time_scores(composition, X)
                 winners = composition.winners(scores)
@@ -580,7 +647,7 @@ class _Batch:
 
     def _measure_on_grid(self, listener: TrainingListener) -> bool:
         """Do the same with kernel matrices of all the data; return whether that is possible."""
-        options = self._options()
+        options = self.options
         grid = self.measurer.kernel_grid()
         if grid is None or options.arguments.fit_params or options.arguments_by_model:
             return False
@@ -636,12 +703,6 @@ class _Batch:
         runner.folds.append(
             FoldResult(*judged, float(fit_seconds), float(predict_seconds), n_binaries, n_samples)
         )
-
-    def _options(self) -> TrainingOptions:
-        options = self.measurer.setup.training.take(self.rows)
-        if self.is_calibrated:
-            return options
-        return replace(options, calibration=None, final_calibration=None)
 
 
 def count_samples(

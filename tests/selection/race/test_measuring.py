@@ -184,5 +184,7 @@ def test_arguments_of_fit_are_heeded(blobs):
         candidates_from([("one-vs-one", "hamming")], 3), {"C": [1.0]}, SVC()
     )
     measurer = FoldMeasurer(RaceSetup(X, y, SVC(), source), [find_metric("accuracy")])
-    with pytest.raises(TypeError, match="colour"):
-        measurer.measure([(Runner(candidate), SCHEME)], np.arange(100), np.arange(100, 150))
+    runner = Runner(candidate)
+    measurer.measure([(runner, SCHEME)], np.arange(100), np.arange(100, 150))
+    assert isinstance(runner.error, TypeError)
+    assert "colour" in str(runner.error)

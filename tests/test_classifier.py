@@ -35,6 +35,7 @@ from polytomy.errors import (
     CalibrationWarning,
     ClassOrderWarning,
     ControlWarning,
+    DataError,
 )
 
 
@@ -391,8 +392,33 @@ def test_an_error_at_prediction_names_the_partition(iris):
     with pytest.raises(ValueError, match="not today") as caught:
         classifier.predict(X)
     assert caught.value.__notes__ == [
-        'while predicting with the binary of partition "one-vs-one-00"'
+        'while predicting with the FailsAtPrediction of partition "one-vs-one-00"'
     ]
+
+
+@pytest.mark.parametrize("estimator", [SVC(), make_pipeline(StandardScaler(), SVC())])
+def test_sparse_samples_for_a_model_that_takes_dense_ones_are_one_clear_error(estimator, iris):
+    X, y = iris
+    classifier = PolytomyClassifier(estimator, scheme="direct", random_state=0).fit(X, y)
+    kind = "SVC" if isinstance(estimator, SVC) else "Pipeline of StandardScaler, SVC"
+    with pytest.raises(DataError) as caught:
+        classifier.predict(sp.csr_array(X))
+    message = str(caught.value)
+    assert message.startswith(
+        f'X is sparse, but the {kind} of partition "direct-00" needs dense samples: '
+    )
+    assert message.endswith(". Use X.toarray().")
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("design", ["chain", "tree"])
+def test_greedy_follows_a_tree_that_is_written_as_a_flat_code(design, shared, iris):
+    X, y = iris
+    pipeline = make_pipeline(StandardScaler(), SVC())
+    options = {"solver": "greedy", "random_state": 0, "shared_preprocessing": shared}
+    tree = PolytomyClassifier(pipeline, scheme=design, **options).fit(X, y)
+    flat = PolytomyClassifier(pipeline, scheme=tree.scheme_.flatten(), **options).fit(X, y)
+    np.testing.assert_array_equal(flat.predict(X), tree.predict(X))
 
 
 def test_a_class_instead_of_an_object_can_be_shown_but_not_fitted(iris):
@@ -798,8 +824,9 @@ def test_fitted_models_answer_for_wide_partitions(blobs):
     X, y = blobs
     model = LogisticRegression().fit(X, y)
     text = "m {wheat pine oak corn}"
-    classifier = PolytomyClassifier(SVC(), text, models={"m": model}).fit(X, y)
-    np.testing.assert_allclose(classifier.predict_proba(X), model.predict_proba(X), atol=1e-14)
+    plain = PolytomyClassifier(SVC(), text, models={"m": model}, final_calibration=None)
+    plain.fit(X, y)
+    np.testing.assert_allclose(plain.predict_proba(X), model.predict_proba(X), atol=1e-14)
     with pytest.raises(
         pt.SchemeError, match='Model "m" has the classes corn oak pine wheat, which'
     ):

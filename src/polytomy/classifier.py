@@ -55,7 +55,8 @@ class PolytomyClassifier(
         The two-class classifier: any scikit-learn classifier or pipeline, or a specification such
         as ``"svc C=10"``. Its answers come from ``predict_proba`` if it has one, otherwise from its
         calibrated ``decision_function``, otherwise from ``predict``, treated as certain. For
-        partitions with more than two sides, it must be able to separate that many classes.
+        partitions with more than two sides, it must be able to separate that many classes. A fitted
+        model in scikit-learn's FrozenEstimator, with ``scheme="direct"``, is only calibrated.
     scheme : str, path, Scheme, dict, array or callable, default="one-vs-one"
         The name of a design or of an ensemble, control text, a control file, a Scheme or
         SchemeEnsemble, a hierarchy of the classes (nested dicts), a coding matrix (partitions by
@@ -75,16 +76,17 @@ class PolytomyClassifier(
         How the solver's probabilities are calibrated, using out-of-fold answers. "bias" learns a
         temperature, a floor and a bias for each class; "decoder" also learns how much each binary
         says about each class. "auto" is "decoder" for ``scheme="ordered"``, else "bias"; if nothing
-        else needs folds, it makes only enough to hold out 600 samples. It is None if all binaries
-        are fitted models, unless in a FrozenEstimator. A calibrator has ``fit(log_probabilities,
-        y)`` and ``predict_proba``.
-    cv : int, float, "auto", splitter or list of splits, default="auto"
+        else needs folds, it makes only enough to hold out 600 samples. The answers of fitted models
+        count as out of fold. A calibrator has ``fit(log_probabilities, y)`` and ``predict_proba``.
+    cv : int, float, "auto", splitter, list of splits or None, default="auto"
         Folds for both calibrations, shared by all binaries, and by designs compared with
         ``scheme="auto"``. A fraction holds out that share of the rows permanently, so each binary
         is trained once. "auto" is five folds; from 100,000 rows, it holds out a tenth of the rows,
-        at most 20,000. A list has pairs of training and held-out rows.
+        at most 20,000. None is five folds, as in scikit-learn. A list has pairs of training and
+        held-out rows.
     models : dict, optional
-        Estimators, or fitted models, keyed by names in the scheme.
+        Estimators, or fitted models, keyed by names in the scheme. Fitted models are not trained
+        again, and are assumed not to know the rows of this fit.
     n_jobs : int, optional
         Number of joblib jobs over the binaries. The result does not depend on it.
     random_state : int, RandomState or None
@@ -203,7 +205,8 @@ class PolytomyClassifier(
         y : array of shape (n_samples,), labels of any kind
         sample_weight : array of shape (n_samples,), optional
         **fit_params : further arguments of the estimator's fit; those with one value per sample
-            are split among the two-class problems
+            are split among the two-class problems, and so are validation rows (`eval_set`, or
+            `X_val` and `y_val`)
         """
         # If this fit fails, the results of an earlier fit must not be used in its place.
         self._forget()

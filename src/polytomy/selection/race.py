@@ -41,7 +41,7 @@ from polytomy.learners.svm.suitability import (
 )
 from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.metrics import METRICS, JudgedSamples, Metric
-from polytomy.model.arrangement import check_solver
+from polytomy.model.arrangement import check_solver, facts_from
 from polytomy.model.composition import Composition
 from polytomy.model.fitting import TrainingPlan, fit_binaries, plan_training
 from polytomy.model.scheme_argument import choose_final_calibration, members_of, scheme_from
@@ -60,8 +60,6 @@ Fold = tuple[Rows, Rows]
 _CLEAR_LOSS = 3.0
 # With fewer samples than this, no candidate is dropped.
 _LEAST_SAMPLES = 30
-_LABELS = frozenset({"labels"})
-_PROBABILITIES = frozenset({"labels", "confidence", "probabilities"})
 
 
 def comparison_folds(
@@ -563,8 +561,8 @@ class FoldMeasurer:
         """Return the value of each metric, the losses to compare, and their weights."""
         training = self.setup.training
         weight = check_weights(self.setup.sample_weight[held_out], len(held_out))
-        known = _PROBABILITIES if candidate.gives_probabilities else _LABELS
         truth, labels = training.class_indices[held_out], training.classes.tolist()
+        known = facts_from(candidate.solver)
         judged = JudgedSamples(truth, scores, weight, labels, winners, known)
         values = {
             each.name: each.function(judged) if each.can_judge(judged) else np.nan
@@ -649,7 +647,7 @@ class _Batch:
         """Do the same with kernel matrices of all the data; return whether that is possible."""
         options = self.options
         grid = self.measurer.kernel_grid()
-        if grid is None or options.arguments.fit_params or options.arguments_by_model:
+        if grid is None or options.arguments.names or options.arguments_by_model:
             return False
         # All values of C use the binaries of the first, so that they are trained together.
         entries = [entry for point in self.points for entry in point.entries]

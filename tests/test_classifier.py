@@ -685,6 +685,66 @@ def test_partial_fit_and_auto_know_the_order_of_classes(levels):
     assert automatic.classes_.tolist() == sorted(order)
 
 
+ORDERED_COLUMNS = {
+    "pandas Categorical": lambda y, order: pd.Categorical(y, order, ordered=True),
+    "pandas Series": lambda y, order: pd.Series(pd.Categorical(y, order, ordered=True)),
+    "polars Enum": lambda y, order: pl.Series(y.tolist(), dtype=pl.Enum(order)),
+}
+
+
+@pytest.mark.parametrize("column", ORDERED_COLUMNS)
+@pytest.mark.parametrize("scheme", ["adjacent", "chain", "chain-backward", "tree", "ordered"])
+def test_ordered_categories_bring_the_order_of_the_classes(levels, scheme, column):
+    X, y = levels
+    order = LEVELS.tolist()
+    categories = ["none", *order, "beyond"]  # those that do not occur are left out
+    labels = ORDERED_COLUMNS[column](y, categories)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        classifier = PolytomyClassifier(LogisticRegression(), scheme, random_state=0).fit(X, labels)
+    given = PolytomyClassifier(LogisticRegression(), scheme, class_order=order, random_state=0)
+    given.fit(X, y)
+    assert classifier.scheme_ == given.scheme_
+    assert classifier.class_order_ == given.class_order_ == order
+    assert classifier.classes_.tolist() == sorted(order)
+    np.testing.assert_array_equal(classifier.predict_proba(X), given.predict_proba(X))
+    assert classifier.with_scheme(classifier.scheme).scheme_ == classifier.scheme_
+    assert clone(classifier).class_order is None
+
+
+def test_the_order_that_is_given_comes_before_that_of_the_categories(levels):
+    X, y = levels
+    labels = pd.Categorical(y, sorted(LEVELS.tolist()), ordered=True)
+    order = LEVELS.tolist()
+    classifier = PolytomyClassifier(LogisticRegression(), "adjacent", class_order=order)
+    assert classifier.fit(X, labels).class_order_ == order
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        lambda y, order: pd.Categorical(y, order),
+        lambda y, order: pl.Series(y.tolist(), dtype=pl.Categorical()),
+    ],
+)
+def test_categories_without_an_order_have_none(levels, column):
+    X, y = levels
+    classifier = PolytomyClassifier(LogisticRegression(), "adjacent")
+    with pytest.warns(ClassOrderWarning, match='"adjacent" needs the classes in order'):
+        classifier.fit(X, column(y, LEVELS.tolist()))
+    assert classifier.class_order_ is None
+
+
+def test_partial_fit_reads_the_order_of_the_categories(levels):
+    X, y = levels
+    order = LEVELS.tolist()
+    labels = pd.Series(pd.Categorical(y, order, ordered=True))
+    first = labels[:1]  # one class, but all categories
+    classifier = PolytomyClassifier(SGDClassifier(random_state=0), "chain")
+    classifier.partial_fit(X[:1], first, classes=order).partial_fit(X, labels)
+    assert list(classifier.scheme_.classes) == classifier.class_order_ == order
+
+
 def test_numbers_written_as_text_are_in_order_without_a_warning(levels):
     X, _ = levels
     y = np.array(["2", "9", "10", "100"])[np.arange(120) % 4]

@@ -108,7 +108,7 @@ class LoadedModel:
     @property
     def class_order(self) -> Any:
         """The labels from first to last, if the model was trained with an order."""
-        return getattr(self.core, "class_order", None)
+        return getattr(self.core, "class_order_", None)
 
     @property
     def expected_score(self) -> dict[str, float] | None:

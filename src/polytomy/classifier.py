@@ -75,7 +75,8 @@ class PolytomyClassifier(
         temperature, a floor and a bias for each class; "decoder" also learns how much each binary
         says about each class. "auto" is "decoder" for ``scheme="ordered"``, else "bias"; if nothing
         else needs folds, it makes only enough to hold out 600 samples. It is None if all binaries
-        are fitted models. A calibrator has ``fit(log_probabilities, y)`` and ``predict_proba``.
+        are fitted models, unless in a FrozenEstimator. A calibrator has ``fit(log_probabilities,
+        y)`` and ``predict_proba``.
     cv : int, float, "auto", splitter or list of splits, default="auto"
         Folds for both calibrations, shared by all binaries, and by designs compared with
         ``scheme="auto"``. A fraction holds out that share of the rows permanently, so each binary

@@ -26,6 +26,7 @@ from polytomy.inputs.arguments import (
     check_parameters,
     is_boolean,
     is_nonnegative_number,
+    make_frame,
 )
 from polytomy.inputs.training_data import check_training_data
 from polytomy.learners.preparation import resolve_estimator
@@ -328,13 +329,8 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     def frame(self) -> Any:
         """Return the results as a pandas frame, the best candidates first."""
         check_is_fitted(self, "cv_results_")
-        try:
-            import pandas
-        except ImportError:
-            raise ArgumentError(
-                "a frame needs pandas, which is not installed. cv_results_ has the same values."
-            ) from None
-        return pandas.DataFrame(self.cv_results_).sort_values("rank").reset_index(drop=True)
+        frame = make_frame(self.cv_results_, "cv_results_ has the same values.")
+        return frame.sort_values("rank").reset_index(drop=True)
 
     # -- answers of the chosen classifier ----------------------------------------------------------
 

@@ -212,6 +212,15 @@ def count_things(number: int, one: str, many: str | None = None) -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
+def make_frame(values: Any, instead: str) -> Any:
+    """Return values as a pandas frame; without pandas, the error says what to use instead."""
+    try:
+        import pandas
+    except ImportError:
+        raise ArgumentError(f"a frame needs pandas, which is not installed. {instead}") from None
+    return pandas.DataFrame(values)
+
+
 # -- methods that an estimator has only with some parameters ---------------------------------------
 
 

@@ -32,6 +32,7 @@ from polytomy.calibration.final import (
     clip_decisions,
 )
 from polytomy.errors import ArgumentError
+from polytomy.inputs.arguments import make_frame
 from polytomy.inputs.rows import count_rows, take_block
 from polytomy.inputs.sparse import check_sparse
 from polytomy.inputs.training_data import blocks_of_rows
@@ -184,13 +185,7 @@ class Explanations(UserList[Explanation]):
 
     def to_frame(self) -> Any:
         """Return the records as a pandas frame."""
-        try:
-            import pandas
-        except ImportError:
-            raise ArgumentError(
-                "a frame needs pandas, which is not installed. records() has the same values."
-            ) from None
-        return pandas.DataFrame(self.records())
+        return make_frame(self.records(), "records() has the same values.")
 
 
 def _line(adds: float, text: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
 
 from polytomy.calibration.calibrators import LogisticMap, UncalibratedMap
 from polytomy.calibration.final import (
@@ -143,12 +144,16 @@ def find_fold_rule(
     """Return what the folds of a fit are for, or None if nothing needs folds.
 
     "auto" learns no final calibration if all binaries were trained elsewhere, because they may have
-    been trained on these very samples.
+    been trained on these very samples. In a FrozenEstimator they were not, as in scikit-learn's
+    CalibratedClassifierCV.
     """
     final_calibration = options.final_calibration
     is_automatic = isinstance(final_calibration, str) and final_calibration == "auto"
     has_folds = learns_from_rows(options.calibration, dichotomies)
-    is_given = all(each.trained is not None for each in dichotomies)
+    is_given = all(
+        each.trained is not None and not isinstance(each.estimator, FrozenEstimator)
+        for each in dichotomies
+    )
     is_wanted = final_calibration is not None and n_classes >= 2
     if is_automatic and (is_given or not (has_folds or options.wants_probabilities)):
         is_wanted = False

@@ -384,14 +384,16 @@ def protocol_section(results: Results) -> Markup:
         if key in manifest
     ]
     items += list(_jobs_and_threads(results).items())
+    versions = _versions_by_package(results)
+    has_seeds = any("seed" in record for record in results.records)
     return section(
         "protocol",
         "Protocol",
         definition_list(items),
         _custom_pairs(protocol.get("pairs", ())),
-        tag("h3", "Versions") if _versions_by_package(results) else None,
-        definition_list(_versions_by_package(results).items()),
-        details("Seeds of the trials", _seeds(results)) if _has_seeds(results) else None,
+        tag("h3", "Versions") if versions else None,
+        definition_list(versions.items()),
+        details("Seeds of the trials", _seeds(results)) if has_seeds else None,
         details("Checksums of the data", _fingerprints(results)) if results.facts else None,
     )
 
@@ -433,10 +435,6 @@ def _jobs_and_threads(results: Results) -> dict[str, str]:
         "threads": dict.fromkeys(f"{name}={value}" for own in threads for name, value in own),
     }
     return {name: ", ".join(values) for name, values in found.items() if values}
-
-
-def _has_seeds(results: Results) -> bool:
-    return any("seed" in record for record in results.records)
 
 
 def _seeds(results: Results) -> Markup:

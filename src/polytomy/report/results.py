@@ -21,7 +21,7 @@ from polytomy.report.markup import (
     tabs,
     tag,
 )
-from polytomy.trials import MEASURES, Beside, Cell, Comparison, Results, Table, summarise
+from polytomy.trials import MEASURES, Beside, Comparison, Results, Table, summarise
 from polytomy.trials.results import Interval, PairName, format_cell
 from polytomy.trials.summary import HEADLINE, Lead, compare_on, find_lead
 
@@ -85,8 +85,8 @@ def _pairs_table(results: Results, dataset: str, names: tables.Names) -> list[Ch
         return []
     headline = results.table(HEADLINE)
     others = [table for table in map(results.table, _FURTHER) if table.rows]
-    scores = {pair: cells[0] for pair, cells in zip(headline.rows, headline.cells, strict=True)}
-    order = sorted(scores, key=lambda pair: -(cell.mean if (cell := scores[pair]) else 0))
+    scores = {pair: cell for pair, _, cell in headline.entries()}
+    order = sorted(scores, key=lambda pair: -scores[pair].mean)
     heads = [heading("configuration and method", is_number=False)]
     heads += [heading("accuracy", first="largest"), heading("behind the best", first="largest")]
     heads += [heading(each.measure.short_title, first=each.measure.best) for each in others]
@@ -95,7 +95,7 @@ def _pairs_table(results: Results, dataset: str, names: tables.Names) -> list[Ch
             tables.heading_cell(names[pair]),
             tables.score_cell(scores[pair]),
             _behind_cell(results, dataset, pair, lead.pair),
-            *(tables.score_cell(_find_cell(table, pair)) for table in others),
+            *(tables.score_cell(table.cell(pair)) for table in others),
         ]
         for pair in order
     ]
@@ -106,11 +106,6 @@ def _pairs_table(results: Results, dataset: str, names: tables.Names) -> list[Ch
         data_table(f"All pairs on {dataset}, the most accurate first", heads, rows),
         tag("p", note, class_="note"),
     ]
-
-
-def _find_cell(table: Table, pair: PairName) -> Cell | None:
-    row = table.row_of(pair)
-    return table.cells[table.rows.index(row)][0] if row in table.rows else None
 
 
 def _behind_cell(results: Results, dataset: str, pair: PairName, best: PairName) -> Markup:
@@ -155,13 +150,12 @@ def _datasets_table(results: Results, names: tables.Names) -> list[Child]:
     heads += [heading(text, first="largest") for text in sizes]
     heads += [heading("binary classifier", is_number=False)] if has_estimators else []
     rows = []
-    for k, dataset in enumerate(results.datasets):
+    for dataset in results.datasets:
         own = facts.get(dataset, {})
         numbers = (counts[dataset], own.get("n_samples"), own.get("n_features"))
         row = [tag("th", dataset, scope="row"), *_lead_cells(leads[dataset], names)]
         if losses.rows:
-            cells = [cells[k] for cells in losses.cells]
-            row.append(_best_cell(dict(zip(losses.rows, cells, strict=True)), names))
+            row.append(_best_cell(losses, dataset, names))
         row += [
             number_cell(number, "" if number is None else f"{number:,}")
             for number in (*numbers, len(own.get("classes", ())) or None)
@@ -193,8 +187,9 @@ def _lead_cells(lead: Lead | None, names: tables.Names) -> list[Markup]:
     ]
 
 
-def _best_cell(cells: Mapping[PairName, Cell | None], names: tables.Names) -> Markup:
-    best = {pair: cell for pair, cell in cells.items() if cell and cell.is_best}
+def _best_cell(table: Table, dataset: str, names: tables.Names) -> Markup:
+    own = [(pair, cell) for pair, name, cell in table.entries() if name == dataset]
+    best = {pair: cell for pair, cell in own if cell.is_best}
     if not best:
         return number_cell(None)
     cell = next(iter(best.values()))
@@ -247,17 +242,17 @@ def _score_plots(
     if table.measure.best is None:
         return None
     figures = []
-    for k, dataset in enumerate(table.datasets):
+    for dataset in table.datasets:
         rows = [
             score_figures.ScoreRow(
                 names[pair], cell, other.theirs if (other := beside.get((dataset, pair))) else None
             )
-            for pair, cells in zip(table.rows, table.cells, strict=True)
-            if (cell := cells[k]) is not None
+            for pair, name, cell in table.entries()
+            if name == dataset
         ]
         if rows:
             figures.append(figure(dataset, score_figures.draw_scores(rows, table.measure, dataset)))
-    is_repeated = any(cell and cell.n_repeats > 1 for cells in table.cells for cell in cells)
+    is_repeated = any(cell.n_repeats > 1 for *_, cell in table.entries())
     mark = "mean and standard deviation over the trials" if is_repeated else "a single trial"
     note = f"● {mark}; a ring marks the best."
     if beside:

@@ -41,7 +41,7 @@ from polytomy.learners.svm.suitability import (
 )
 from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.metrics import METRICS, JudgedSamples, Metric
-from polytomy.model.arrangement import check_solver
+from polytomy.model.arrangement import check_solver, facts_from
 from polytomy.model.composition import Composition
 from polytomy.model.fitting import TrainingPlan, fit_binaries, plan_training
 from polytomy.model.scheme_argument import choose_final_calibration, members_of, scheme_from
@@ -60,8 +60,6 @@ Fold = tuple[Rows, Rows]
 _CLEAR_LOSS = 3.0
 # With fewer samples than this, no candidate is dropped.
 _LEAST_SAMPLES = 30
-_LABELS = frozenset({"labels"})
-_PROBABILITIES = frozenset({"labels", "confidence", "probabilities"})
 
 
 def comparison_folds(
@@ -563,8 +561,8 @@ class FoldMeasurer:
         """Return the value of each metric, the losses to compare, and their weights."""
         training = self.setup.training
         weight = check_weights(self.setup.sample_weight[held_out], len(held_out))
-        known = _PROBABILITIES if candidate.gives_probabilities else _LABELS
         truth, labels = training.class_indices[held_out], training.classes.tolist()
+        known = facts_from(candidate.solver)
         judged = JudgedSamples(truth, scores, weight, labels, winners, known)
         values = {
             each.name: each.function(judged) if each.can_judge(judged) else np.nan

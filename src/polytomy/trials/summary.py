@@ -307,14 +307,12 @@ def beside_published(results: Results) -> list[Beside]:
         if _is_published(name, facts.get(name, {}), in_order=uses_class_order(configuration))
     }
     for table in results.tables():
-        for pair, cells in zip(table.rows, table.cells, strict=True):
-            for dataset, ours in zip(table.datasets, cells, strict=True):
-                theirs = find_published(table.measure.name, dataset, pair)
-                if ours is not None and theirs is not None and (dataset, pair[0]) in known:
-                    verdict = _compare_with_paper(
-                        ours, theirs, largest=table.measure.best == "largest"
-                    )
-                    found.append(Beside(table.measure.name, dataset, pair, ours, theirs, verdict))
+        largest = table.measure.best == "largest"
+        for pair, dataset, ours in table.entries():
+            theirs = find_published(table.measure.name, dataset, pair)
+            if theirs is not None and (dataset, pair[0]) in known:
+                verdict = _compare_with_paper(ours, theirs, largest=largest)
+                found.append(Beside(table.measure.name, dataset, pair, ours, theirs, verdict))
     return found
 
 

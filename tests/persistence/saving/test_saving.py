@@ -19,6 +19,7 @@ from polytomy.learners.trained import Output, TrainedBinary
 from polytomy.persistence import load, read_info, save, saving
 from polytomy.persistence import models as compositions
 from polytomy.persistence.models import compose_classifier
+from polytomy.scheme.nodes import number_binaries
 
 
 def test_a_plain_model_has_a_description_and_an_array_for_each_type(tmp_path):
@@ -140,7 +141,7 @@ def test_codes_of_thousands_of_classes_are_kept(design, n_classes, tmp_path):
 
 def test_a_scheme_that_could_not_be_read_is_not_written(tmp_path, monkeypatch):
     code = pt.CodingMatrix(np.random.default_rng(0).choice([-1, 1], (1100, 1000)))
-    scheme = pt.Scheme.from_code(code, range(1000), [f"m{i}" for i in range(1100)])
+    scheme = pt.Scheme.from_code(code, range(1000), number_binaries("m", 1100))
     classifier = of_many_classes(scheme)
     monkeypatch.setattr(compositions, "MAX_CHARACTERS", 10**6)
     with pytest.raises(ArgumentError, match=r"control text has [0-9,]+ characters, and texts of"):

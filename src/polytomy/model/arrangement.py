@@ -108,9 +108,9 @@ def make_dichotomies(
 
     A name refers to the fitted model or the estimator given under it, or else to the default
     estimator; a specification describes its own estimator. A default in a FrozenEstimator is a
-    fitted model too. `estimators` stores the estimator of
-    each name and specification, so that several schemes get the same objects. Models that the
-    scheme does not name are ignored; `check_models` rejects them.
+    fitted model too. `estimators` stores the estimator of each name and specification, so that
+    several schemes get the same objects. Models that the scheme does not name are ignored;
+    `check_models` rejects them.
     """
     models = {} if models is None else models
     estimators = {} if estimators is None else estimators
@@ -128,6 +128,7 @@ def make_dichotomies(
         is_default = model is None and not (binary.is_specification and binary.text)
         if is_default and isinstance(default, FrozenEstimator):
             model = default
+        model = model.estimator if isinstance(model, FrozenEstimator) else model
         if model is not None and is_fitted(model):
             partition = scheme.partitions[number]
             earlier = adopted.setdefault(given, partition)
@@ -136,7 +137,7 @@ def make_dichotomies(
                 raise SchemeError(
                     f"the trained model {which} is used for different partitions, "
                     f"{_describe_sides(earlier)} and {_describe_sides(partition)}. Give each its "
-                    "own name."
+                    'own name, or use scheme="direct".'
                 )
             trained = adopt_model(model, partition.side_classes, name=name)
             wanted += divide_partition(name, sides, binary, model, trained, given)

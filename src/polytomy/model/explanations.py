@@ -195,7 +195,7 @@ def _line(adds: float, text: str) -> str:
 def _name_side(labels: Sequence[Any]) -> str:
     shown = [str(label) for label in labels[:_MOST_LABELS]]
     more = len(labels) - _MOST_LABELS
-    return " ".join(shown) + (f" +{more}" if more > 0 else "")
+    return " ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
 # -- contributions of the partitions ---------------------------------------------------------------

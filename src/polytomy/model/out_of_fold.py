@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.frozen import FrozenEstimator
 
 from polytomy.calibration.calibrators import LogisticMap, UncalibratedMap
 from polytomy.calibration.final import (
@@ -143,19 +142,15 @@ def find_fold_rule(
 ) -> FoldRule | None:
     """Return what the folds of a fit are for, or None if nothing needs folds.
 
-    "auto" learns no final calibration if all binaries were trained elsewhere, because they may have
-    been trained on these very samples. In a FrozenEstimator they were not, as in scikit-learn's
-    CalibratedClassifierCV.
+    Models that were trained elsewhere are assumed not to know the rows of this fit: what they
+    answer for them is out of fold.
     """
     final_calibration = options.final_calibration
     is_automatic = isinstance(final_calibration, str) and final_calibration == "auto"
     has_folds = learns_from_rows(options.calibration, dichotomies)
-    is_given = all(
-        each.trained is not None and not isinstance(each.estimator, FrozenEstimator)
-        for each in dichotomies
-    )
+    is_given = all(each.trained is not None for each in dichotomies)
     is_wanted = final_calibration is not None and n_classes >= 2
-    if is_automatic and (is_given or not (has_folds or options.wants_probabilities)):
+    if is_automatic and not (has_folds or options.wants_probabilities):
         is_wanted = False
     (seed,) = partition_seeds(options.random_state, 1)
     if not is_wanted:
@@ -163,7 +158,7 @@ def find_fold_rule(
     if not is_automatic:
         return FoldRule(final_calibration, None, seed)
     final_calibration = resolve_final_calibration(final_calibration)
-    return FoldRule(final_calibration, None if has_folds else _ENOUGH_ROWS, seed)
+    return FoldRule(final_calibration, None if has_folds or is_given else _ENOUGH_ROWS, seed)
 
 
 def plan_folds(rule: FoldRule, X: Any, n_binaries: int, options: TrainingOptions) -> Folds:

@@ -51,7 +51,7 @@ def test_scores_are_called_scores():
 
 def test_long_sides_are_shortened():
     many = Term("m", (tuple(range(9)), ("x" * 100,)), (0.5, 0.5), 0.0)
-    assert many.describe().startswith("0 1 2 +6: 0.50 / xxx")
+    assert many.describe().startswith("0 1 2 and 6 more: 0.50 / xxx")
     assert len(many.describe()) == 60
 
 

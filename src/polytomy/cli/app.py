@@ -175,7 +175,7 @@ def main() -> None:
     except (ImportError, ValueError, csv.Error) as error:
         # Raised because a package is missing, or by scikit-learn because of the options or the
         # data. An extension module that is being imported turns Ctrl-C into an ImportError too.
-        _fail(str(error))
+        _fail(" ".join([str(error), *(f"({note})" for note in getattr(error, "__notes__", ()))]))
 
 
 def _fail(message: str, code: int = 2) -> None:

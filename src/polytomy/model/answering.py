@@ -67,6 +67,7 @@ class AnsweringMixin:
     n_jobs: int | None
     random_state: Any
     class_order: Any
+    class_order_: list[Any] | None
 
     @property
     def composition_(self) -> Composition:
@@ -502,7 +503,7 @@ class AnsweringMixin:
             scheme,
             self._fitted().classes,
             random_state=self.random_state,
-            class_order=self.class_order,
+            class_order=self.class_order_,
         )
         return self._copy_with(self.composition_.with_scheme(new, self.solver), scheme=scheme)
 

@@ -216,8 +216,8 @@ def update_binaries(
 ) -> list[TrainedBinary]:
     """Return the uncalibrated binaries after one more batch; `binaries` is None for the first."""
     for arguments in (options.arguments, *options.arguments_by_model.values()):
-        if arguments.fit_params:
-            raise ArgumentError(f"partial_fit does not take {', '.join(arguments.fit_params)}.")
+        if arguments.names:
+            raise ArgumentError(f"partial_fit does not take {', '.join(arguments.names)}.")
     rows_of_class = group_rows(options.class_indices, len(options.classes))
     seeds = partition_seeds(options.random_state, len(dichotomies))
     updated: list[TrainedBinary | None] = [each.trained for each in dichotomies]

@@ -125,6 +125,7 @@ def fitted_classifier(
     }
     classifier = PolytomyClassifier(**parameters)
     classifier.classes_ = composition.classes
+    classifier.class_order_ = None
     classifier.composition_ = composition
     if n_features is not None:
         classifier.n_features_in_ = n_features
@@ -376,6 +377,7 @@ def _classifier_state(classifier: PolytomyClassifier) -> dict[str, Any] | None:
     return {
         "parameters": _parameters_of(classifier),
         "composition": classifier.composition_,
+        "class_order": _order_of_classes(classifier),
         "n_features": getattr(classifier, "n_features_in_", None),
         "feature_names": None if names is None else [str(name) for name in names],
         "reservoir": getattr(classifier, "reservoir_", None),
@@ -424,6 +426,14 @@ def _is_file(scheme: str) -> bool:
         return False
 
 
+def _order_of_classes(classifier: PolytomyClassifier) -> NDArray[np.intp] | None:
+    """Return the indices of the classes from first to last, if their order is known."""
+    if classifier.class_order_ is None:
+        return None
+    index = {label: number for number, label in enumerate(classifier.classes_.tolist())}
+    return np.array([index[label] for label in classifier.class_order_])
+
+
 def _read_classifier(state: State) -> PolytomyClassifier:
     composition: Composition = state.part("composition", "composition")
     parameters = state.value("parameters")
@@ -440,6 +450,12 @@ def _read_classifier(state: State) -> PolytomyClassifier:
     classifier = fitted_classifier(
         composition, n_features=n_features, feature_names=names, **parameters
     )
+    if "class_order" in state:
+        n_classes = len(composition.classes)
+        order = state.indices("class_order", n_classes, n_classes)
+        if len(np.unique(order)) < n_classes:
+            raise state.fault("class_order", "an array that has each class once")
+        classifier.class_order_ = composition.classes[order].tolist()
     check_parameters(classifier, CLASSIFIER_CHECKS)
     resolve_estimator(classifier.estimator)
     if abs(classifier.n_jobs or 0) > _MOST_JOBS:

@@ -109,7 +109,7 @@ def parse_with_warnings(text: str, name: str = "<text>") -> tuple[Scheme, tuple[
         kind = type(text).__name__
         raise TypeError(f"a control text must be a str; got {kind}. Use pt.read to read a file.")
     source = Source(text, name)
-    return resolve_tree(parse_text(source), source)
+    return resolve_tree(parse_text(source, explain_design), source)
 
 
 def resolve_tree(tree: Branch, source: Source) -> tuple[Scheme, tuple[Problem, ...]]:
@@ -255,17 +255,14 @@ class _Resolver:
         return one_model_code(count)
 
     def _designed(self, branch: Designed) -> CodingMatrix:
-        try:
-            if branch.design not in SHORT_FORMS:
-                known = [f"@{name}" for name in SHORT_FORMS]
-                raise ArgumentError(
-                    f"@{Word(branch.design, False, 0, 0).shown} is not a design; the designs are "
-                    f"{', '.join(known)}.{did_you_mean(f'@{branch.design}', known)} To write a "
-                    "tree, nest braces"
-                )
-            code = SHORT_FORMS[branch.design].expand(len(branch.branches))
-        except ArgumentError as error:
-            self.report.add(branch.span, str(error))
+        reason = explain_design(branch.design)
+        if not reason:
+            try:
+                code = SHORT_FORMS[branch.design].expand(len(branch.branches))
+            except ArgumentError as error:
+                reason = str(error)
+        if reason:
+            self.report.add(branch.span, reason)
             return TWO_WAY
         self._count_entries(code.n_rows * code.n_classes, branch.span)
         return code
@@ -362,6 +359,17 @@ class _Resolver:
             else:
                 row = problem.rows[0] if problem.rows else 0
                 self.report.add(branch.partitions[row].span, str(problem))
+
+
+def explain_design(name: str) -> str:
+    """Return why there is no design of this name, with the nearest one; nothing if there is."""
+    if name in SHORT_FORMS:
+        return ""
+    known = [f"@{each}" for each in SHORT_FORMS]
+    return (
+        f"@{Word(name, False, 0, 0).shown} is not a design; the designs are {', '.join(known)}."
+        f"{did_you_mean(f'@{name}', known)} To write a tree, nest braces"
+    )
 
 
 def _index_places(source: Source, partition: WrittenPartition) -> list[tuple[int, Span]]:

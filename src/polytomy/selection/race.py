@@ -647,7 +647,7 @@ class _Batch:
         """Do the same with kernel matrices of all the data; return whether that is possible."""
         options = self.options
         grid = self.measurer.kernel_grid()
-        if grid is None or options.arguments.fit_params or options.arguments_by_model:
+        if grid is None or options.arguments.names or options.arguments_by_model:
             return False
         # All values of C use the binaries of the first, so that they are trained together.
         entries = [entry for point in self.points for entry in point.entries]

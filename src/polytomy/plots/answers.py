@@ -243,7 +243,7 @@ def draw_diagonal(ax: Any) -> Any:
     return line
 
 
-# -- Plots of partitions: coding matrices, explanations and reliability of the binaries --
+# -- the binaries ----------------------------------------------------------------------------------
 
 
 _TITLES = {

@@ -29,7 +29,7 @@ from polytomy.calibration.folds import (
     row_numbers,
 )
 from polytomy.errors import Argument, ArgumentError, PolytomyError, warn_caller
-from polytomy.inputs.arguments import did_you_mean
+from polytomy.inputs.arguments import Parameter
 from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import group_rows, take_columns, take_rows
 from polytomy.inputs.seeds import partition_seeds
@@ -259,12 +259,8 @@ def find_metric(name: str) -> Metric:
     >>> find_metric("accuracy").larger_is_better
     True
     """
-    known = [each.name for each in METRICS.values() if each.needs_only_predictions]
-    if not isinstance(name, str) or name not in known:
-        raise ArgumentError(
-            Argument("scoring"),
-            f" must be one of {', '.join(known)}; got {name!r}.{did_you_mean(name, known)}",
-        )
+    known = tuple(each.name for each in METRICS.values() if each.needs_only_predictions)
+    Parameter("scoring", choices=known).check(name)
     return METRICS[name]
 
 

@@ -38,6 +38,7 @@ from polytomy.cli.options import (
     refuse_options,
 )
 from polytomy.errors import ArgumentError, DataError, PolytomyWarning
+from polytomy.inputs.arguments import count_things
 
 if TYPE_CHECKING:
     from polytomy.datasets import Data, Source
@@ -484,8 +485,9 @@ def train(
         "out_of_fold_score": score,
     }
     text = (
-        f"{output}: {n_classes} {kind}, {summary['binaries']} binaries, trained on "
-        f"{summary['samples']} samples of {summary['features']} features; {summary['bytes']} bytes"
+        f"{output}: {n_classes} {kind}, {count_things(summary['binaries'], 'binary', 'binaries')}, "
+        f"trained on {count_things(summary['samples'], 'sample')} of "
+        f"{count_things(summary['features'], 'feature')}; {summary['bytes']} bytes"
     )
     if score is not None:
         judges = "rows" if stream.stream else "folds"

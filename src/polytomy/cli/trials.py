@@ -34,6 +34,7 @@ from polytomy.cli.options import (
     option,
 )
 from polytomy.errors import ArgumentError
+from polytomy.inputs.arguments import count_things
 
 _RUN = "trials.running:run"
 _PROTOCOL = "trials.protocol:Protocol"
@@ -276,7 +277,7 @@ def split(
         )
     counts = {part: int(mask.sum()) for part, mask in masks.items()}
     facts = {part: {"file": str(file), "samples": counts[part]} for part, file in files.items()}
-    lines = [f"{file}: {counts[part]} samples" for part, file in files.items()]
+    lines = [f"{file}: {count_things(counts[part], 'sample')}" for part, file in files.items()]
     print_answer(facts, "\n".join(lines), as_json)
 
 

@@ -29,6 +29,7 @@ from polytomy.datasets.columns import (
 from polytomy.datasets.sources import Source
 from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
 from polytomy.files import open_atomically
+from polytomy.inputs.arguments import count_things
 from polytomy.inputs.rows import machine_memory
 
 #: "refuse", "one-hot" (every text column), column names, or column names with their values.
@@ -88,7 +89,8 @@ class Data:
 
     def __repr__(self) -> str:
         labels = "" if self.y is not None else ", no labels"
-        return f"<Data: {self.n_samples} samples of {self.n_features} features{labels}>"
+        features = count_things(self.n_features, "feature")
+        return f"<Data: {count_things(self.n_samples, 'sample')} of {features}{labels}>"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

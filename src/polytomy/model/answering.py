@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from polytomy.errors import Argument, ArgumentError, PythonOnly
-from polytomy.inputs.arguments import Parameter, available_unless
+from polytomy.inputs.arguments import Parameter, available_unless, count_things
 from polytomy.inputs.numbers import check_confidence_levels, check_weights
 from polytomy.inputs.training_data import check_features
 from polytomy.learners.trained import TrainedBinary
@@ -621,6 +621,6 @@ def scheme_as_html(scheme: Scheme | SchemeEnsemble) -> str:
     """
     lines = "\n\n".join(member.compact() for member in members_of(scheme)).splitlines()
     if len(lines) > _MOST_LINES:
-        lines = [*lines[:_MOST_LINES], f"… {len(lines) - _MOST_LINES} more lines"]
+        lines = [*lines[:_MOST_LINES], f"… {count_things(len(lines) - _MOST_LINES, 'more line')}"]
     text, summary = html.escape("\n".join(lines)), html.escape(repr(scheme)[1:-1])
     return f"<details open><summary>{summary}</summary><pre>{text}</pre></details>"

@@ -19,6 +19,7 @@ from polytomy.errors import (
     SchemeError,
     warn_caller,
 )
+from polytomy.inputs.arguments import count_things
 from polytomy.inputs.rows import count_rows, take_block, unchangeable
 from polytomy.inputs.sparse import check_sparse
 from polytomy.inputs.training_data import blocks_of_rows
@@ -402,10 +403,9 @@ class Composition:
 
     def __repr__(self) -> str:
         solver = f'"{self.solver}"' if isinstance(self.solver, str) else repr(self.solver)
-        return (
-            f"<Composition of {len(self.binaries)} binaries for {len(self.classes)} classes, "
-            f"solved by {solver}>"
-        )
+        binaries = count_things(len(self.binaries), "binary", "binaries")
+        classes = count_things(len(self.classes), "class", "classes")
+        return f"<Composition of {binaries} for {classes}, solved by {solver}>"
 
 
 def _mean(scores: Iterable[Floats]) -> Floats:

@@ -76,7 +76,7 @@ CATALOGUE: dict[str, KnownDataset] = _read_catalogue()
 """The datasets of the experiments by name, in the order of the tables."""
 
 
-# -- Datasets for trials: from a folder, bundled with scikit-learn, from openml.org, or as arrays --
+# -- datasets --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 
 from polytomy.inputs.arguments import check_parameters
+from polytomy.inputs.label_order import find_class_order, read_categories
 from polytomy.inputs.training_data import check_training_data
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.learners.workload import TrainingListener
@@ -106,7 +107,8 @@ class PolytomyClassifier(
         Whether to keep ``out_of_fold_proba_``.
     class_order : list of labels, optional
         All labels from first to last, for schemes that use the order of the classes ("adjacent",
-        "ordered", "chain", "tree") and for the columns of a coding matrix. By default the classes
+        "ordered", "chain", "tree") and for the columns of a coding matrix. By default it is that
+        of y if y is an ordered Categorical of pandas or an Enum of polars. Otherwise the classes
         are sorted, and numbers written as text are sorted by value. ``classes_`` is always sorted.
     shared_preprocessing : bool, default=False
         Whether to fit the steps of a pipeline before the last only once, on all rows and without
@@ -119,6 +121,7 @@ class PolytomyClassifier(
     Attributes
     ----------
     classes_ : array of the class labels
+    class_order_ : list of the labels from first to last, if `class_order` or y has it, or None
     composition_ : Composition, with binaries, scheme and solver: everything that prediction needs
     out_of_fold_score_ : dict
         Log-loss, Brier score, accuracy and uncertainty coefficient on training samples, predicted
@@ -199,17 +202,20 @@ class PolytomyClassifier(
         Parameters
         ----------
         X : array, sparse matrix, frame or list of shape (n_samples, n_features)
-        y : array of shape (n_samples,), labels of any kind
+        y : array of shape (n_samples,), labels: text, whole numbers or booleans
         sample_weight : array of shape (n_samples,), optional
         **fit_params : further arguments of the estimator's fit; those with one value per sample
-            are split among the two-class problems
+            are split among the two-class problems, and so are validation rows (`eval_set`, or
+            `X_val` and `y_val`)
         """
         # If this fit fails, the results of an earlier fit must not be used in its place.
         self._forget()
         check_parameters(self, CLASSIFIER_CHECKS)
         estimator = resolve_estimator(self.estimator)
+        categories = read_categories(y)
         X, y = check_training_data(self, X, y)
         self.classes_, class_indices = np.unique(y, return_inverse=True)
+        self.class_order_ = find_class_order(self.classes_.tolist(), self.class_order, categories)
         training = make_training_options(
             self, "fit", sample_weight, fit_params, self.classes_, class_indices
         )
@@ -223,7 +229,7 @@ class PolytomyClassifier(
                 training,
                 models=self.models,
                 progress=progress_bar if self.verbose else None,
-                class_order=self.class_order,
+                class_order=self.class_order_,
             )
         scheme = scheme_from(
             scheme,
@@ -231,7 +237,7 @@ class PolytomyClassifier(
             X=X,
             y=y,
             random_state=self.random_state,
-            class_order=self.class_order,
+            class_order=self.class_order_,
         )
         plan = self._plan(scheme, estimator)
         callbacks = CallbackListener(self, len(plan.dichotomies), X, y)

@@ -225,7 +225,7 @@ def test_a_sample_does_not_depend_on_the_others(structure, kind):
 def test_many_classes(structure, n_classes):
     code = make_code(structure, n_classes, seed=8)
     answers = with_gaps(make_answers("noisy", code, 6, seed=9), seed=10, share=0.1)
-    for r, p in zip(answers, solve_least_squares(code, answers, "active-set"), strict=True):
+    for r, p in zip(answers, solve_by("active-set", code, answers), strict=True):
         assert_minimum(code, r, p)
         assert_shortest(code, r, p)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import wraps
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.exceptions import NotFittedError
@@ -94,6 +95,16 @@ def _why_no_probabilities(search: SchemeSearchCV) -> str:
     if gives_probabilities(solver):
         return ""
     return f'the chosen solver, "{solver}", gives scores, not probabilities. Use decision_function.'
+
+
+def _ask_winner(name: str) -> Any:
+    """Return a method that asks the chosen classifier; it has the signature and text of its own."""
+
+    @wraps(getattr(PolytomyClassifier, name))
+    def answer(self: SchemeSearchCV, X: Any, *arguments: Any, **options: Any) -> Any:
+        return getattr(self._winner(), name)(X, *arguments, **options)
+
+    return answer
 
 
 class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -339,46 +350,14 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
 
     # -- answers of the chosen classifier ----------------------------------------------------------
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of each sample."""
-        return self._winner().predict(X)
-
-    @available_unless(_why_no_probabilities)
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probabilities of the classes, in the order of ``classes_``."""
-        probabilities: NDArray[np.float64] = self._winner().predict_proba(X)
-        return probabilities
-
-    @available_unless(_why_no_probabilities)
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the logarithms of the probabilities."""
-        logarithms: NDArray[np.float64] = self._winner().predict_log_proba(X)
-        return logarithms
-
-    @available_unless(_why_no_probabilities)
-    def predict_top_k(self, X: Any, k: int, **options: Any) -> tuple[NDArray[Any], Any]:
-        """Return what `PolytomyClassifier.predict_top_k` does, for the chosen classifier."""
-        best: tuple[NDArray[Any], Any] = self._winner().predict_top_k(X, k, **options)
-        return best
-
-    @available_unless(_why_no_probabilities)
-    def predict_set(self, X: Any, confidence_level: Any = 0.9, **options: Any) -> NDArray[np.bool_]:
-        """Return what `PolytomyClassifier.predict_set` does, for the chosen classifier."""
-        sets: NDArray[np.bool_] = self._winner().predict_set(X, confidence_level, **options)
-        return sets
-
-    @available_unless(_why_no_probabilities)
-    def explain(self, X: Any) -> Any:
-        """Return what `PolytomyClassifier.explain` does, for the chosen classifier."""
-        return self._winner().explain(X)
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the `decision_function` of the chosen classifier."""
-        return self._winner().decision_function(X)
-
-    def decisions(self, X: Any) -> NDArray[np.float64]:
-        """Return the answers of the chosen scheme's binaries."""
-        return self._winner().decisions(X)
+    predict = _ask_winner("predict")
+    decision_function = _ask_winner("decision_function")
+    decisions = _ask_winner("decisions")
+    predict_proba = available_unless(_why_no_probabilities)(_ask_winner("predict_proba"))
+    predict_log_proba = available_unless(_why_no_probabilities)(_ask_winner("predict_log_proba"))
+    predict_top_k = available_unless(_why_no_probabilities)(_ask_winner("predict_top_k"))
+    predict_set = available_unless(_why_no_probabilities)(_ask_winner("predict_set"))
+    explain = available_unless(_why_no_probabilities)(_ask_winner("explain"))
 
     # -- parts of the above ----------------------------------------------------------------------
 

@@ -92,7 +92,7 @@ def test_plots_are_files_of_the_kind_that_their_name_says(polytomy, iris, comman
         ("distances nothing.csv", "nothing.csv: No such file"),
         ("search iris.csv --estimator nosuch", 'Specification "nosuch"'),
         ("search iris.csv -c nosuch", "neither a file nor a design"),
-        ("search iris.csv -s nosuch", "--score must be one of"),
+        ("search iris.csv -s nosuch", '--score must be "accuracy"'),
         (
             "search iris.csv --final-calibration nosuch",
             '--final-calibration must be auto, bias, decoder or none; got "nosuch"',

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 import polytomy as pt
@@ -55,6 +56,29 @@ def test_a_search_prints_a_table_and_writes_the_scheme(polytomy, iris):
     answer = json.loads(outcome.out)
     assert answer["chosen"] in answer["results"]["candidate"]
     assert pt.parse(answer["scheme"]) == pt.read("best.control")
+
+
+def test_the_written_scheme_and_the_printed_options_train_what_was_scored(polytomy, iris):
+    line = "search iris.csv --folds 2 --estimator logistic-regression -c ordered,divergence"
+    outcome = polytomy(
+        *line.split(), "--class-order", "setosa,versicolor,virginica", "-o", "b.control"
+    )
+    assert (outcome.code, outcome.err) == (0, "")
+    lead = "To train with the chosen parameters: "
+    advice = outcome.out.splitlines()[-1]
+    assert advice == f"{lead}--solver divergence --final-calibration decoder"
+    with open("b.control") as file:
+        assert file.readline() == f"# {advice}\n"
+    search = pt.SchemeSearchCV(
+        LogisticRegression(), [("ordered", "divergence")], cv=2, random_state=0,
+        class_order=["setosa", "versicolor", "virginica"],
+    ).fit(*iris)  # fmt: skip
+    options = ["--estimator", "logistic-regression", *advice.removeprefix(lead).split()]
+    polytomy("train", "iris.csv", "--scheme", "b.control", *options, "-o", "m.polytomy")
+    trained = pt.load("m.polytomy")
+    np.testing.assert_allclose(
+        trained.predict_proba(read_data("iris.csv").X), search.predict_proba(iris[0]), atol=1e-9
+    )
 
 
 def test_candidates_of_a_search_are_calibrated_as_asked_for(polytomy, iris):

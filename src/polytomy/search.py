@@ -40,7 +40,7 @@ from polytomy.model.estimator import (
     take_groups,
     undone_if_interrupted,
 )
-from polytomy.model.scheme_argument import choose_final_calibration, members_of, scheme_from
+from polytomy.model.scheme_argument import members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import Candidate, candidates_from, expand_candidates
 from polytomy.selection.choice import DEFAULT_SCORING, choose_runner, tabulate_race
@@ -452,22 +452,20 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
 def options_for_control_text(search: SchemeSearchCV) -> dict[str, Any]:
     """Return the parameters that, with the control text of the chosen scheme, train the winner.
 
-    Only those that differ from the defaults of PolytomyClassifier. What the name of a scheme
-    implies is spelt out: the final calibration of "ordered".
+    Only those that differ from the defaults of PolytomyClassifier.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> search = SchemeSearchCV(None, [("ordered", "divergence")], cv=2)
     >>> options_for_control_text(search.fit(*load_iris(return_X_y=True)))
-    {'solver': 'divergence', 'final_calibration': 'decoder'}
+    {'solver': 'divergence'}
     """
     winner, default = search._winner(), PolytomyClassifier()
-    final = choose_final_calibration(winner.scheme, winner.final_calibration)
     options = {
         "solver": winner.solver,
         "calibration": winner.calibration,
-        "final_calibration": final,
+        "final_calibration": winner.final_calibration,
     }
     return {name: value for name, value in options.items() if value != getattr(default, name)}
 

@@ -512,15 +512,17 @@ def _train_on_cluster(
     import numpy as np
 
     from polytomy.dask.folders import connect, survey_folder, train_on_folder
+    from polytomy.datasets.tables import ReadOptions
 
     assert cluster.dask is not None, "the caller has checked it"
-    options = reading.column, reading.format, reading.header, reading.one_hot
+    categories = "one-hot" if reading.one_hot else "refuse"
+    how = reading.format, ReadOptions(reading.column, reading.header, categories=categories)
     with connect(cluster.dask, cluster.n_jobs) as client:
-        folder = survey_folder(client, data, *options)
-        survey = folder.survey
+        survey = survey_folder(client, data, *how)
         check_class_labels(survey.classes, data, reading.column, survey.label_name)
         scaler = make_scaler(reading.scale, np.empty((1, 1)))
-        model = train_on_folder(client, folder, classifier.set_params(n_jobs=None), scaler)
+        classifier.set_params(n_jobs=None)
+        model = train_on_folder(client, survey, *how, classifier, scaler)
     description = describe_data(survey, reading.column)
     return TrainedModel(model, description, survey.n_rows, model.n_features_in_)
 

@@ -7,12 +7,11 @@ a `ClusterError` that says what to do.
 
 from __future__ import annotations
 
-import asyncio
 import warnings
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -30,7 +29,7 @@ _Value = TypeVar("_Value")
 # and before a warning. New workers on a busy cluster may take minutes to start.
 _LONGEST_WAIT, _WAIT_BEFORE_WARNING = 300.0, 20.0
 _SETTING = "distributed.scheduler.no-workers-timeout"
-_SECONDS_BETWEEN_LOOKS = 1.0
+_SECONDS_BETWEEN_LOOKS, _SECONDS_BETWEEN_BATCHES = 1.0, 0.01
 
 
 def find_client(client: Any) -> Client:
@@ -85,13 +84,8 @@ def sending_data() -> Iterator[None]:
 
 def gather(client: Any, futures: Sequence[Any]) -> list[Any]:
     """Return the results of futures; raise a ClusterError after too long without workers."""
-
-    async def gather_all() -> list[Any]:
-        waiting = client.gather(list(futures), asynchronous=True)
-        return await _unless_without_workers(client, waiting)
-
-    results: list[Any] = client.sync(gather_all)
-    return results
+    found = dict(gather_as_completed(client, futures))
+    return [found[number] for number in range(len(futures))]
 
 
 def gather_as_completed(client: Any, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:
@@ -101,15 +95,14 @@ def gather_as_completed(client: Any, futures: Sequence[Any]) -> Iterator[tuple[i
     """
     number_of = {future.key: number for number, future in enumerate(futures)}
     completed = as_completed(list(futures), loop=client.loop)
-
-    async def take_finished() -> list[Any]:
-        first = await _unless_without_workers(client, anext(completed))
-        return [first, *completed.next_batch(block=False)]
-
+    watch = _WorkerWatch(client)
     try:
         while not completed.is_empty():
-            batch = client.sync(take_finished)
-            for future, result in zip(batch, gather(client, batch), strict=True):
+            batch = completed.next_batch(block=False)
+            if not batch:
+                sleep(_SECONDS_BETWEEN_BATCHES)
+                watch.look()
+            for future, result in zip(batch, client.gather(batch), strict=True):
                 yield number_of[future.key], result
     except BaseException:
         if client.status == "running":
@@ -117,45 +110,35 @@ def gather_as_completed(client: Any, futures: Sequence[Any]) -> Iterator[tuple[i
         raise
 
 
-async def _unless_without_workers(client: Any, waiting: Awaitable[_Value]) -> _Value:
-    """Return the result of an awaitable, or raise a ClusterError if there are no workers."""
-    work = asyncio.ensure_future(waiting)
-    watch = asyncio.ensure_future(_watch_workers(client))
-    try:
-        await asyncio.wait([work, watch], return_when=asyncio.FIRST_COMPLETED)
-        if not work.done():
-            watch.result()  # raises
-        return await work
-    finally:
-        watch.cancel()
-        work.cancel()
+class _WorkerWatch:
+    """Raises a ClusterError as soon as a cluster has had no workers for too long."""
 
+    def __init__(self, client: Any) -> None:
+        given = dask.config.get(_SETTING, None)
+        self._client, self._is_warned = client, False
+        self._longest = _LONGEST_WAIT if given is None else float(parse_timedelta(given))
+        self._last_look = self._last_seen = monotonic()
 
-async def _watch_workers(client: Any) -> None:
-    """Raise a ClusterError as soon as the cluster has had no workers for too long."""
-    longest = _find_longest_wait()
-    last_seen, is_warned = monotonic(), False
-    while True:
-        await asyncio.sleep(min(_SECONDS_BETWEEN_LOOKS, longest / 4))
-        with suppress(OSError):  # the code that waits for the results reports a lost scheduler
-            if await client.scheduler.ncores():
-                last_seen, is_warned = monotonic(), False
-        seconds = monotonic() - last_seen
-        if seconds > longest:
-            raise no_workers_error(longest)
-        if seconds > _WAIT_BEFORE_WARNING and not is_warned:
+    def look(self) -> None:
+        """Look for workers, unless the last look was a moment ago."""
+        now = monotonic()
+        if now - self._last_look < min(_SECONDS_BETWEEN_LOOKS, self._longest / 4):
+            return
+        self._last_look = now
+        with suppress(OSError):  # the futures tell if the scheduler is lost
+            if self._client.ncores():
+                self._last_seen, self._is_warned = now, False
+        seconds = now - self._last_seen
+        if seconds > self._longest:
+            raise no_workers_error(self._longest)
+        if seconds > _WAIT_BEFORE_WARNING and not self._is_warned:
+            self._is_warned = True
             warnings.warn(
-                f"The Dask cluster has no workers. Waiting {longest:.0f} seconds for one; "
+                f"The Dask cluster has no workers. Waiting {self._longest:.0f} seconds for one; "
                 f'dask.config.set({{"{_SETTING}": …}}) changes that.',
                 PolytomyWarning,
                 stacklevel=2,
             )
-            is_warned = True
-
-
-def _find_longest_wait() -> float:
-    given = dask.config.get(_SETTING, None)
-    return _LONGEST_WAIT if given is None else float(parse_timedelta(given))
 
 
 def no_workers_error(seconds: float) -> ClusterError:

@@ -10,21 +10,34 @@ import copy
 import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
+import pyarrow as arrow
+from distributed import Client, LocalCluster
 from numpy.typing import NDArray
+from pyarrow import parquet
+from sklearn.pipeline import make_pipeline
 
+from dask import delayed
+from polytomy.dask.cluster import explaining_faults, gather_as_completed, name_task, sending_data
+from polytomy.dask.estimator import DaskPolytomyClassifier
 from polytomy.datasets import FORMATS, find_format
-from polytomy.datasets.columns import LabelIndex, Target
+from polytomy.datasets.columns import LabelIndex
 from polytomy.datasets.parquet import ParquetTable
 from polytomy.datasets.reading import Scan, open_table, read_table, scan_table
 from polytomy.datasets.sources import list_files
 from polytomy.datasets.tables import NoRowsError, ReadOptions
 from polytomy.errors import Argument, ArgumentError, ClusterError, DataError
+from polytomy.files import open_folder_atomically
+from polytomy.learners.preparation import resolve_estimator
+from polytomy.learners.workload import TrainingListener
+from polytomy.model.estimator import progress_bar
 
 # Size of the samples of a part of a Parquet file.
 _PART_BYTES = 2**27
@@ -70,17 +83,21 @@ class FileSurvey(NamedTuple):
     row_groups: tuple[int, ...] = ()
 
 
-def survey_file(
-    file: Path, target: Target, format: str | None, header: bool | None, one_hot: bool
-) -> FileSurvey:
-    """Return the survey of one file, which is read in blocks.
+class FilePart(NamedTuple):
+    """A file, or some row groups of a large Parquet file.
 
-    Parameters
+    Attributes
     ----------
-    file, target, format, header : see `polytomy.datasets.read_data`
-    one_hot : bool, whether to one-hot encode text columns
+    file : Path
+    row_groups : numbers of consecutive row groups; None for all of the file
     """
-    options = ReadOptions(target, header, categories="one-hot" if one_hot else "refuse")
+
+    file: Path
+    row_groups: tuple[int, ...] | None = None
+
+
+def survey_file(file: Path, format: str | None, options: ReadOptions) -> FileSurvey:
+    """Return the survey of one file, which is read in blocks."""
     try:
         table = open_table(file, format, options)
     except NoRowsError:
@@ -102,6 +119,7 @@ class FolderSurvey:
     n_columns : number of these columns
     label_name : name of the label column, or None
     categories : dict of text columns and all of their values, sorted
+    parts : tuple of FilePart, in which to read the files
     """
 
     n_rows: int
@@ -110,11 +128,16 @@ class FolderSurvey:
     n_columns: int
     label_name: str | None
     categories: dict[str, tuple[str, ...]]
+    parts: tuple[FilePart, ...] = ()
 
-    @property
-    def n_features(self) -> int:
-        """Number of features after one-hot encoding."""
-        return self.n_columns + sum(len(values) - 1 for values in self.categories.values())
+    def reading_options(self, options: ReadOptions) -> ReadOptions:
+        """Return options with which all files are read alike."""
+        return replace(
+            options,
+            features=self.n_columns if self.columns is None else self.columns,
+            categories=self.categories or "refuse",
+            classes=self.classes,
+        )
 
 
 def merge_surveys(files: Sequence[Path], surveys: Sequence[FileSurvey]) -> FolderSurvey:
@@ -152,59 +175,32 @@ def merge_surveys(files: Sequence[Path], surveys: Sequence[FileSurvey]) -> Folde
         first.n_features,
         first.label_name,
         {name: tuple(sorted(values)) for name, values in categories.items()},
+        tuple(chain(*(_divide(file, survey) for file, survey in zip(files, surveys, strict=True)))),
     )
 
 
-class FilePart(NamedTuple):
-    """A file, or some row groups of a large Parquet file.
+def _divide(file: Path, survey: FileSurvey) -> list[FilePart]:
+    """Return the parts in which to read a file: all of it, or a large Parquet file in pieces.
 
-    Attributes
-    ----------
-    file : Path
-    row_groups : numbers of consecutive row groups; None for all of the file
-    """
-
-    file: Path
-    row_groups: tuple[int, ...] | None = None
-
-
-def divide_files(
-    files: Sequence[Path], surveys: Sequence[FileSurvey], survey: FolderSurvey
-) -> list[FilePart]:
-    """Return the parts in which to read files: whole files, and large Parquet files in pieces.
-
-    A piece has as many row groups as fit in 128 MB, or one if it is larger. Files without rows have
+    A piece has as many row groups as fit in 128 MB, or one if it is larger. A file without rows has
     no part.
     """
-    parts: list[FilePart] = []
-    most_rows = max(1, _PART_BYTES // (8 * max(1, survey.n_features)))
-    for file, own in zip(files, surveys, strict=True):
-        if own.scan is None:
-            continue
-        if own.scan.n_rows <= most_rows or len(own.row_groups) < 2:
-            parts.append(FilePart(file))
-            continue
-        piece: list[int] = []
-        for number, n_rows in enumerate(own.row_groups):
-            if piece and sum(own.row_groups[k] for k in piece) + n_rows > most_rows:
-                parts.append(FilePart(file, tuple(piece)))
-                piece = []
-            piece.append(number)
-        parts.append(FilePart(file, tuple(piece)))
-    return parts
+    if survey.scan is None:
+        return []
+    n_features = survey.scan.n_features + sum(map(len, survey.scan.categories.values()))
+    most_rows = max(1, _PART_BYTES // (8 * max(1, n_features)))
+    if survey.scan.n_rows <= most_rows or len(survey.row_groups) < 2:
+        return [FilePart(file)]
+    pieces: list[list[int]] = [[]]
+    for number, n_rows in enumerate(survey.row_groups):
+        if pieces[-1] and sum(survey.row_groups[k] for k in pieces[-1]) + n_rows > most_rows:
+            pieces.append([])
+        pieces[-1].append(number)
+    return [FilePart(file, tuple(piece)) for piece in pieces]
 
 
-def read_part(
-    part: FilePart, survey: FolderSurvey, target: Target, format: str | None, header: bool | None
-) -> tuple[Any, NDArray[Any]]:
+def read_part(part: FilePart, format: str | None, options: ReadOptions) -> tuple[Any, NDArray[Any]]:
     """Return the samples of one part and their labels, typed as those of all files."""
-    options = ReadOptions(
-        target,
-        header,
-        survey.n_columns if survey.columns is None else survey.columns,
-        survey.categories or "refuse",
-        survey.classes,
-    )
     if part.row_groups is None:
         data = read_table(open_table(part.file, format, options))
     else:
@@ -229,10 +225,6 @@ def connect(address: str, jobs: int | None = None) -> Iterator[Any]:
     address : address of a scheduler, or "local"
     jobs : number of processes of a local cluster; default: one per core
     """
-    from distributed import Client, LocalCluster
-
-    from polytomy.dask.cluster import explaining_faults
-
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     if address == _LOCAL:
         n_workers = None if jobs is None or jobs < 0 else jobs
@@ -267,10 +259,6 @@ def _run_on_files(
     Arguments are sent to the cluster once. A file is processed again if its worker is lost, but not
     if it raises an error.
     """
-    from dask import delayed
-    from polytomy.dask.cluster import gather_as_completed, name_task, sending_data
-    from polytomy.model.estimator import progress_bar
-
     with sending_data():
         shared = [delayed(argument, traverse=False) for argument in arguments]
         work = delayed(function)
@@ -278,11 +266,8 @@ def _run_on_files(
         futures = client.compute(tasks)
     results: list[Any] = [None] * len(files)
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
-    if not is_terminal:
-        for number, result in gather_as_completed(client, futures):
-            results[number] = result
-        return results
-    with progress_bar(len(files), verb) as bar:
+    silent = nullcontext(TrainingListener())
+    with progress_bar(len(files), verb) if is_terminal else silent as bar:
         for number, result in gather_as_completed(client, futures):
             results[number] = result
             bar.trained(files[number].name)
@@ -292,63 +277,42 @@ def _run_on_files(
 # -- train ---------------------------------------------------------------------------------------
 
 
-class SurveyedFolder(NamedTuple):
-    """A folder of files, and what all of them have in common.
-
-    Attributes
-    ----------
-    survey : FolderSurvey
-    parts : parts in which to read the files
-    reading : target, format and header; see `polytomy.datasets.read_data`
-    """
-
-    survey: FolderSurvey
-    parts: list[FilePart]
-    reading: tuple[str | int, str | None, bool | None]
-
-
-def survey_folder(
-    client: Any,
-    path: str,
-    target: str | int,
-    format: str | None,
-    header: bool | None,
-    one_hot: bool,
-) -> SurveyedFolder:
+def survey_folder(client: Any, path: str, format: str | None, options: ReadOptions) -> FolderSurvey:
     """Read all files of a folder once, and return what they have in common.
 
     Parameters
     ----------
     client : distributed.Client
     path : folder of files, or a file
-    target, format, header : see `polytomy.datasets.read_data`
-    one_hot : whether to one-hot encode text columns
+    format : name of a format, or None
+    options : how to read the files
     """
     files = list_data_files(path, format)
-    reading = target, format, header
-    surveys = _run_on_files(client, "reading", files, survey_file, *reading, one_hot)
-    survey = merge_surveys(files, surveys)
-    return SurveyedFolder(survey, divide_files(files, surveys, survey), reading)
+    return merge_surveys(
+        files, _run_on_files(client, "reading", files, survey_file, format, options)
+    )
 
 
-def train_on_folder(client: Any, folder: SurveyedFolder, classifier: Any, scaler: Any) -> Any:
+def train_on_folder(
+    client: Any,
+    survey: FolderSurvey,
+    format: str | None,
+    options: ReadOptions,
+    classifier: Any,
+    scaler: Any,
+) -> Any:
     """Return a classifier trained on the files of a folder.
 
     Parameters
     ----------
     client : distributed.Client
-    folder : from `survey_folder`
+    survey : from `survey_folder`
+    format, options : as for `survey_folder`
     classifier : PolytomyClassifier, unfitted
     scaler : scaler of the features, unfitted, or None
     """
-    from sklearn.pipeline import make_pipeline
-
-    from dask import delayed
-    from polytomy.dask import DaskPolytomyClassifier
-    from polytomy.learners.preparation import resolve_estimator
-
-    shared = delayed(folder.survey, traverse=False)
-    parts = [delayed(read_part, nout=2)(part, shared, *folder.reading) for part in folder.parts]
+    shared = delayed(survey.reading_options(options), traverse=False)
+    parts = [delayed(read_part, nout=2)(part, format, shared) for part in survey.parts]
     parameters = classifier.get_params(deep=False)
     del parameters["reservoir_size"]  # only for streams
     if scaler is not None:
@@ -390,8 +354,6 @@ def predict_folder(
     proba : whether to write the probabilities of all classes
     top_columns : names of the columns: the most likely classes, each followed by its probability
     """
-    from polytomy.files import open_folder_atomically
-
     files = list_data_files(folder, loaded.format)
     with open_folder_atomically(output) as temporary:
         numbers = {file: number for number, file in enumerate(files)}
@@ -424,12 +386,7 @@ def _predict_file(
     top_columns: list[str],
 ) -> int:
     """Write the predictions for one file, block by block, and return their number."""
-    from uuid import uuid4
-
-    import pyarrow as arrow
-    from pyarrow import parquet
-
-    schema = _make_schema(arrow, loaded, proba, top_columns)
+    schema = _make_schema(loaded, proba, top_columns)
     path = _part_file(folder, numbers[file])
     # A killed worker leaves its own temporary file, not half of the part.
     own = folder / f"{path.stem}-{uuid4().hex}"
@@ -456,7 +413,7 @@ def _predict_file(
     return n_samples
 
 
-def _make_schema(arrow: Any, loaded: Any, proba: bool, top_columns: list[str]) -> Any:
+def _make_schema(loaded: Any, proba: bool, top_columns: list[str]) -> Any:
     labels = loaded.classes.tolist()
     if top_columns:
         types = [arrow.array(labels).type, arrow.float64()] * (len(top_columns) // 2)

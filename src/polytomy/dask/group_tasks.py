@@ -148,9 +148,10 @@ class FoldPlan:
             if takes_weights(options) and any(cv.weight_of(size) != 1.0 for size in sizes):
                 weights = [cv.weight_of(size) for size in sizes]
         else:
-            dealt = n_folds = min(int(cv), layout.n_rows)
+            # A class with fewer rows than folds has one in each of the first folds.
+            dealt = n_folds = min(int(cv), max(sizes))
             if rule.enough_rows is not None:
-                n_folds = _count_enough(layout.n_rows, dealt, rule.enough_rows)
+                n_folds = _count_enough(sizes, dealt, rule.enough_rows)
             candidates = [-(-size * n_folds // dealt) for size in sizes]
         most_rows = int(
             min(MOST_SCORES // max(1, n_dichotomies), _SAMPLE_BYTES // layout.bytes_per_row)
@@ -215,9 +216,12 @@ class FoldPlan:
         )
 
 
-def _count_enough(n_rows: int, n_folds: int, enough_rows: int) -> int:
+def _count_enough(class_sizes: Sequence[int], n_folds: int, enough_rows: int) -> int:
     """Return how many folds hold out enough rows, or all of them if none do."""
-    sizes = n_rows // n_folds + (np.arange(n_folds) < n_rows % n_folds)
+    folds, rare = np.arange(n_folds), [size for size in class_sizes if size < n_folds]
+    n_common = sum(class_sizes) - sum(rare)
+    sizes = n_common // n_folds + (folds < n_common % n_folds)
+    sizes += np.sum([folds < size for size in rare], axis=0, dtype=np.intp)
     return min(n_folds, 1 + int(np.searchsorted(np.cumsum(sizes), enough_rows)))
 
 

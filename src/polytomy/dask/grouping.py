@@ -499,26 +499,20 @@ def weight_rows(block: RowBlock, class_weight: NDArray[np.float64] | None) -> Ro
 # -- all rows of a class, from the parts of the data -----------------------------------------------
 
 
-class Piece(NamedTuple):
-    """Rows of one class in one part.
+def cut_piece(part: GroupedPart, label: int, class_index: int, first_row: int) -> RowBlock:
+    """Return the rows of one class in a part.
 
-    Attributes
+    Parameters
     ----------
-    X : samples
-    rows : their positions in the part, ascending
-    weight : their weights, or None
+    part : GroupedPart
+    label : position of the class among the labels of the part
+    class_index : int
+    first_row : number of the first row of the part in the whole data
     """
-
-    X: Any
-    rows: NDArray[np.int64]
-    weight: NDArray[np.float64] | None
-
-
-def cut_piece(part: GroupedPart, label: int) -> Piece:
-    """Return the rows of one of a part's labels, given its position among them."""
     own = slice(int(part.starts[label]), int(part.starts[label + 1]))
-    weight = None if part.weight is None else part.weight[own]
-    return Piece(take_block(part.X, own), part.rows[own], weight)
+    rows, weight = part.rows[own] + first_row, None if part.weight is None else part.weight[own]
+    class_indices = np.full(len(rows), class_index, dtype=np.intp)
+    return RowBlock(take_block(part.X, own), rows, class_indices, weight)
 
 
 def deal_folds(
@@ -558,9 +552,7 @@ class ScoredChoice(NamedTuple):
 
 
 def join_class(
-    pieces: Sequence[Piece],
-    first_rows: Sequence[int],
-    class_index: int,
+    pieces: Sequence[RowBlock],
     fold_of: NDArray[np.int16] | None,
     choice: ScoredChoice | None,
     preprocessing: Any,
@@ -569,29 +561,20 @@ def join_class(
 
     Parameters
     ----------
-    pieces : the rows of the class in each part that has some, in the order of the parts
-    first_rows : number of the first row of each of these parts in the whole data
-    class_index : int
+    pieces : the rows of the class in each part that has some
     fold_of : the fold of each row, or None
     choice : ScoredChoice, or None without folds
     preprocessing : fitted transformers to apply, or None
     """
-    X = stack_rows([piece.X for piece in pieces])
+    block = join_blocks(pieces)
     if preprocessing is not None:
-        X = check_sparse(preprocessing.transform(X))
-    rows = np.concatenate(
-        [piece.rows + first for piece, first in zip(pieces, first_rows, strict=True)]
-    )
-    weights = [piece.weight for piece in pieces if piece.weight is not None]
-    weight = np.concatenate(weights) if weights else None
-    is_scored = fold_weight = None
-    if fold_of is not None and choice is not None:
-        fold_of = np.where(fold_of < choice.n_kept_folds, fold_of, -1).astype(np.int16)
-        is_scored = _choose_scored(fold_of, weight, choice)
-        if choice.weight is not None:
-            fold_weight = np.where(fold_of >= 0, choice.weight, 1.0)
-    class_indices = np.full(len(rows), class_index, dtype=np.intp)
-    return RowBlock(X, rows, class_indices, weight, fold_of, is_scored, fold_weight)
+        block = replace(block, X=check_sparse(preprocessing.transform(block.X)))
+    if fold_of is None or choice is None:
+        return block
+    fold_of = np.where(fold_of < choice.n_kept_folds, fold_of, -1).astype(np.int16)
+    is_scored = _choose_scored(fold_of, block.weight, choice)
+    weight = None if choice.weight is None else np.where(fold_of >= 0, choice.weight, 1.0)
+    return replace(block, fold_of=fold_of, is_scored=is_scored, fold_weight=weight)
 
 
 def _choose_scored(

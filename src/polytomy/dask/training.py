@@ -197,6 +197,8 @@ def _join_classes(data: GroupedData, folds: FoldPlan | None, preprocessing: Any)
         cut_piece,
         [data.parts[part] for _, part in owners],
         [int(layout.places[part, k]) for k, part in owners],
+        [k for k, _ in owners],
+        [int(layout.first_rows[part]) for _, part in owners],
         key=[name_task("cut rows") for _ in owners],
     )
     pieces: dict[int, list[Any]] = {k: [] for k in range(len(sizes))}
@@ -216,8 +218,6 @@ def _join_classes(data: GroupedData, folds: FoldPlan | None, preprocessing: Any)
         k: client.submit(
             join_class,
             pieces[k],
-            layout.first_rows[layout.parts_of(k)].tolist(),
-            k,
             dealt[k],
             None if folds is None else folds.choices[k],
             transformers,

@@ -39,18 +39,6 @@ _INTEGERS = tuple(f"{sign}int{bits}" for sign in ("u", "") for bits in (8, 16, 3
 _SIMPLE = frozenset((str, int, float, bool, type(None)))
 #: How deeply values may be nested.
 _DEEPEST = 40
-_BYTE_ORDERS = "<>=|"
-#: Types of arrays of labels, without their byte order.
-_LABEL_TYPES = {np.dtype(code).str[1:] for code in "?bhilqBHILQefdg"} | {"O"}
-#: Python types that labels may have in JSON, by the kind of their array's type.
-_LABELS: dict[str, tuple[type, ...]] = {
-    "b": (bool,),
-    "i": (int,),
-    "u": (int,),
-    "f": (int, float),
-    "U": (str,),
-    "O": (str, bool, int, float),
-}
 # What a kind that is defined elsewhere may raise if a value is not what it expects.
 _WRONG_VALUE = (PolytomyError, ValueError, TypeError, LookupError, AttributeError)
 
@@ -265,25 +253,14 @@ def _make_sparse(parts: list[Any], where: str) -> Any:
 
 def _make_labels(type_: str, values: list[Any], where: str) -> NDArray[Any]:
     """Return an array of labels of one type."""
-    kind = type_[1:2]
-    is_known = type_[:1] in _BYTE_ORDERS and (kind == "U" or type_[1:] in _LABEL_TYPES)
-    if not is_known or not all(type(each) in _LABELS[kind] for each in values):
-        raise ModelFileError(f"{where} is not a list of labels of one type")
-    if kind == "U":
-        # NumPy finds the length itself: a huge length that the file declares is not allocated.
-        return np.array(values, dtype=np.str_)
-    if not all(_can_hold(each, np.dtype(type_)) for each in values):
-        raise ModelFileError(f"{where} is not a list of labels of type {type_}")
-    return np.array(values, dtype=type_)
-
-
-def _can_hold(label: Any, dtype: np.dtype[Any]) -> bool:
-    """Return whether an array of a type can hold a label; infinity is not a label."""
-    if isinstance(label, str | bool):
-        return True
-    if dtype.kind in "iu":
-        return bool(np.iinfo(dtype).min <= label <= np.iinfo(dtype).max)
-    if dtype.kind == "O" and isinstance(label, int):
-        return True
-    largest = np.finfo(np.float64 if dtype.kind == "O" else dtype).max
-    return bool(abs(label) <= min(float(largest), sys.float_info.max))
+    try:
+        dtype = np.dtype(type_)
+        # NumPy finds the length of text itself: a huge length in the file is not allocated.
+        with np.errstate(over="ignore"):
+            labels = np.array(values, dtype=np.str_ if dtype.kind == "U" else dtype)
+        are_labels = all(isinstance(each, str) or abs(each) != math.inf for each in values)
+        if labels.dtype.kind in "biufUO" and are_labels and labels.tolist() == values:
+            return labels
+    except (TypeError, ValueError, OverflowError):  # they are not of this type
+        pass
+    raise ModelFileError(f"{where} is not a list of labels of type {type_:.10}")

@@ -6,24 +6,23 @@ from polytomy.dask import folders
 from polytomy.dask.folders import (
     FilePart,
     FolderSurvey,
-    divide_files,
     list_data_files,
     merge_surveys,
     read_part,
     survey_file,
 )
+from polytomy.datasets.tables import ReadOptions
 from polytomy.errors import ArgumentError, DataError
 
 
 def survey(folder, *, target=-1, one_hot=False):
     files = list_data_files(folder)
-    return files, merge_surveys(
-        files, [survey_file(file, target, None, None, one_hot) for file in files]
-    )
+    options = ReadOptions(target, categories="one-hot" if one_hot else "refuse")
+    return files, merge_surveys(files, [survey_file(file, None, options) for file in files])
 
 
 def read(file, found, target=-1):
-    return read_part(FilePart(file), found, target, None, None)
+    return read_part(FilePart(file), None, found.reading_options(ReadOptions(target)))
 
 
 def write(folder, **texts):
@@ -48,7 +47,7 @@ def test_text_columns_have_the_values_of_all_files(tmp_path):
     write(tmp_path, a="c,x,y\nred,1,0\n", b="c,x,y\nblue,2,1\nred,3,0\n")
     files, found = survey(tmp_path, one_hot=True)
     assert found.categories == {"c": ("blue", "red")}
-    assert (found.n_columns, found.n_features) == (2, 3)
+    assert found.n_columns == 2
     X, y = read(files[1], found)
     assert X.tolist() == [[1, 0, 2], [0, 1, 3]]
     assert y.tolist() == [1, 0]
@@ -105,13 +104,10 @@ def test_large_parquet_files_are_read_in_pieces(tmp_path, monkeypatch):
     frame.to_parquet(tmp_path / "large.parquet", row_group_size=2)
     frame[:2].to_parquet(tmp_path / "small.parquet", row_group_size=1)
     monkeypatch.setattr(folders, "_PART_BYTES", 5 * 8)  # room for five rows
-    files = list_data_files(tmp_path)
-    surveys = [survey_file(file, -1, None, None, False) for file in files]
-    found = merge_surveys(files, surveys)
-    parts = divide_files(files, surveys, found)
-    large, small = files
-    assert parts == [(large, (0, 1)), (large, (2, 3)), (large, (4,)), (small, None)]
-    pieces = [read_part(part, found, -1, None, None) for part in parts]
+    (large, small), found = survey(tmp_path)
+    assert found.parts == ((large, (0, 1)), (large, (2, 3)), (large, (4,)), (small, None))
+    options = found.reading_options(ReadOptions())
+    pieces = [read_part(part, None, options) for part in found.parts]
     np.testing.assert_array_equal(np.concatenate([X for X, _ in pieces[:3]]), frame[["x"]])
     np.testing.assert_array_equal(np.concatenate([y for _, y in pieces[:3]]), frame["label"])
 
@@ -121,12 +117,13 @@ def test_mistakes_in_a_piece_have_the_row_of_the_file(tmp_path):
     frame.to_parquet(tmp_path / "a.parquet", row_group_size=2)
     found = FolderSurvey(4, np.array([0, 1]), ("x",), 1, "label", {})
     with pytest.raises(DataError, match=r"a\.parquet, row 4, column 1"):
-        read_part(FilePart(tmp_path / "a.parquet", (1,)), found, -1, None, None)
+        read_part(
+            FilePart(tmp_path / "a.parquet", (1,)), None, found.reading_options(ReadOptions())
+        )
 
 
 def test_text_files_without_rows_are_empty(tmp_path):
     write(tmp_path, a="x,label\n1,3\n", b="x,label\n", c="")
     files, found = survey(tmp_path)
     assert found.n_rows == 1
-    surveys = [survey_file(file, -1, None, None, False) for file in files]
-    assert divide_files(files, surveys, found) == [(files[0], None)]
+    assert found.parts == ((files[0], None),)

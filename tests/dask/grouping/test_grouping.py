@@ -36,8 +36,11 @@ def group(parts, weights=None):
 
 def join(grouped, layout, k, folds=None, choice=None):
     parts = layout.parts_of(k)
-    pieces = [cut_piece(grouped[part], int(layout.places[part, k])) for part in parts]
-    return join_class(pieces, layout.first_rows[parts].tolist(), k, folds, choice, None)
+    pieces = [
+        cut_piece(grouped[part], int(layout.places[part, k]), k, int(layout.first_rows[part]))
+        for part in parts
+    ]
+    return join_class(pieces, folds, choice, None)
 
 
 @given(labels)

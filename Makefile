@@ -43,7 +43,7 @@ coverage: $(READY) ## the same tests, and how much of the code they run; tracing
 	$(PYTEST) -m "not slow and not data" --cov --cov-report=term
 
 test-all: lint   ## the long tests and those of the datasets too, on new examples
-	HYPOTHESIS_PROFILE=nightly $(PYTEST) --cov --cov-report=term
+	HYPOTHESIS_PROFILE=nightly FIRST_COMBINATION=$$(date +%s) COMBINATIONS=3000 $(PYTEST) --cov --cov-report=term
 
 test-oldest: $(OLDEST)/.ready ## the tests with the oldest versions of all dependencies, on Python 3.11
 	$(OLDEST)/bin/polytomy warm-up --json > /dev/null

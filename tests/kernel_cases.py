@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from polytomy.routines.reference import kernels as reference
-from polytomy.routines.reference.kernels import KERNEL_VALUES, KINDS
+from polytomy.routines.reference.kernels import KINDS
 
 LINEAR, RBF, POLY, SIGMOID = (KINDS[name] for name in ("linear", "rbf", "poly", "sigmoid"))
 
@@ -25,8 +25,7 @@ def entries_of(X, form):
 
 
 def kernel_matrix(entries, form, parameters):
-    """Kernel values of entries, in double precision; those of KERNEL_VALUES are the entries."""
-    form = LINEAR if form == KERNEL_VALUES else form
+    """Kernel values of entries, rounded to single precision."""
     values = reference.rounded_values(entries.ravel(), form, *parameters)
     return values.reshape(entries.shape).astype(np.float64)
 

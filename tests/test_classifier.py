@@ -35,6 +35,7 @@ from polytomy.errors import (
     CalibrationWarning,
     ClassOrderWarning,
     ControlWarning,
+    DataError,
 )
 
 
@@ -391,8 +392,33 @@ def test_an_error_at_prediction_names_the_partition(iris):
     with pytest.raises(ValueError, match="not today") as caught:
         classifier.predict(X)
     assert caught.value.__notes__ == [
-        'while predicting with the binary of partition "one-vs-one-00"'
+        'while predicting with the FailsAtPrediction of partition "one-vs-one-00"'
     ]
+
+
+@pytest.mark.parametrize("estimator", [SVC(), make_pipeline(StandardScaler(), SVC())])
+def test_sparse_samples_for_a_model_that_takes_dense_ones_are_one_clear_error(estimator, iris):
+    X, y = iris
+    classifier = PolytomyClassifier(estimator, scheme="direct", random_state=0).fit(X, y)
+    kind = "SVC" if isinstance(estimator, SVC) else "Pipeline of StandardScaler, SVC"
+    with pytest.raises(DataError) as caught:
+        classifier.predict(sp.csr_array(X))
+    message = str(caught.value)
+    assert message.startswith(
+        f'X is sparse, but the {kind} of partition "direct-00" needs dense samples: '
+    )
+    assert message.endswith(". Use X.toarray().")
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("design", ["chain", "tree"])
+def test_greedy_follows_a_tree_that_is_written_as_a_flat_code(design, shared, iris):
+    X, y = iris
+    pipeline = make_pipeline(StandardScaler(), SVC())
+    options = {"solver": "greedy", "random_state": 0, "shared_preprocessing": shared}
+    tree = PolytomyClassifier(pipeline, scheme=design, **options).fit(X, y)
+    flat = PolytomyClassifier(pipeline, scheme=tree.scheme_.flatten(), **options).fit(X, y)
+    np.testing.assert_array_equal(flat.predict(X), tree.predict(X))
 
 
 def test_a_class_instead_of_an_object_can_be_shown_but_not_fitted(iris):
@@ -634,7 +660,9 @@ def levels():
 def test_the_order_of_classes_changes_the_scheme_and_not_the_classes(levels):
     X, y = levels
     order = LEVELS.tolist()
-    classifier = PolytomyClassifier(LogisticRegression(), "adjacent", class_order=order).fit(X, y)
+    # A decoder would make up for part of a wrong order.
+    adjacent = PolytomyClassifier(LogisticRegression(), "adjacent", final_calibration="bias")
+    classifier = clone(adjacent).set_params(class_order=order).fit(X, y)
     assert list(classifier.scheme_.classes) == order
     assert classifier.classes_.tolist() == sorted(order)
     P = classifier.predict_proba(X)
@@ -642,7 +670,7 @@ def test_the_order_of_classes_changes_the_scheme_and_not_the_classes(levels):
     assert (classifier.classes_[P.argmax(axis=1)] == classifier.predict(X)).all()
     # Cuts between neighbours are separable; cuts of the alphabet are not.
     with pytest.warns(ClassOrderWarning, match='"adjacent" needs the classes in order'):
-        by_name = PolytomyClassifier(LogisticRegression(), "adjacent").fit(X, y)
+        by_name = adjacent.fit(X, y)
     assert by_name.score(X, y) < classifier.score(X, y) - 0.1
     assert classifier.with_scheme("adjacent").scheme_ == classifier.scheme_
 
@@ -657,6 +685,66 @@ def test_partial_fit_and_auto_know_the_order_of_classes(levels):
         LogisticRegression(), "auto", class_order=order, cv=3, random_state=0
     ).fit(X, y)
     assert automatic.classes_.tolist() == sorted(order)
+
+
+ORDERED_COLUMNS = {
+    "pandas Categorical": lambda y, order: pd.Categorical(y, order, ordered=True),
+    "pandas Series": lambda y, order: pd.Series(pd.Categorical(y, order, ordered=True)),
+    "polars Enum": lambda y, order: pl.Series(y.tolist(), dtype=pl.Enum(order)),
+}
+
+
+@pytest.mark.parametrize("column", ORDERED_COLUMNS)
+@pytest.mark.parametrize("scheme", ["adjacent", "chain", "chain-backward", "tree", "ordered"])
+def test_ordered_categories_bring_the_order_of_the_classes(levels, scheme, column):
+    X, y = levels
+    order = LEVELS.tolist()
+    categories = ["none", *order, "beyond"]  # those that do not occur are left out
+    labels = ORDERED_COLUMNS[column](y, categories)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        classifier = PolytomyClassifier(LogisticRegression(), scheme, random_state=0).fit(X, labels)
+    given = PolytomyClassifier(LogisticRegression(), scheme, class_order=order, random_state=0)
+    given.fit(X, y)
+    assert classifier.scheme_ == given.scheme_
+    assert classifier.class_order_ == given.class_order_ == order
+    assert classifier.classes_.tolist() == sorted(order)
+    np.testing.assert_array_equal(classifier.predict_proba(X), given.predict_proba(X))
+    assert classifier.with_scheme(classifier.scheme).scheme_ == classifier.scheme_
+    assert clone(classifier).class_order is None
+
+
+def test_the_order_that_is_given_comes_before_that_of_the_categories(levels):
+    X, y = levels
+    labels = pd.Categorical(y, sorted(LEVELS.tolist()), ordered=True)
+    order = LEVELS.tolist()
+    classifier = PolytomyClassifier(LogisticRegression(), "adjacent", class_order=order)
+    assert classifier.fit(X, labels).class_order_ == order
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        lambda y, order: pd.Categorical(y, order),
+        lambda y, order: pl.Series(y.tolist(), dtype=pl.Categorical()),
+    ],
+)
+def test_categories_without_an_order_have_none(levels, column):
+    X, y = levels
+    classifier = PolytomyClassifier(LogisticRegression(), "adjacent")
+    with pytest.warns(ClassOrderWarning, match='"adjacent" needs the classes in order'):
+        classifier.fit(X, column(y, LEVELS.tolist()))
+    assert classifier.class_order_ is None
+
+
+def test_partial_fit_reads_the_order_of_the_categories(levels):
+    X, y = levels
+    order = LEVELS.tolist()
+    labels = pd.Series(pd.Categorical(y, order, ordered=True))
+    first = labels[:1]  # one class, but all categories
+    classifier = PolytomyClassifier(SGDClassifier(random_state=0), "chain")
+    classifier.partial_fit(X[:1], first, classes=order).partial_fit(X, labels)
+    assert list(classifier.scheme_.classes) == classifier.class_order_ == order
 
 
 def test_numbers_written_as_text_are_in_order_without_a_warning(levels):
@@ -738,8 +826,9 @@ def test_fitted_models_answer_for_wide_partitions(blobs):
     X, y = blobs
     model = LogisticRegression().fit(X, y)
     text = "m {wheat pine oak corn}"
-    classifier = PolytomyClassifier(SVC(), text, models={"m": model}).fit(X, y)
-    np.testing.assert_allclose(classifier.predict_proba(X), model.predict_proba(X), atol=1e-14)
+    plain = PolytomyClassifier(SVC(), text, models={"m": model}, final_calibration=None)
+    plain.fit(X, y)
+    np.testing.assert_allclose(plain.predict_proba(X), model.predict_proba(X), atol=1e-14)
     with pytest.raises(
         pt.SchemeError, match='Model "m" has the classes corn oak pine wheat, which'
     ):

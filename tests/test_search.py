@@ -5,10 +5,11 @@ import sys
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_score
@@ -176,7 +177,7 @@ def test_a_verbose_search_reports_each_fold(iris, capsys):
     ("options", "words"),
     [
         ({"scoring": ()}, "scoring is empty"),
-        ({"scoring": "f1"}, "scoring must be one of .*; got 'f1'"),
+        ({"scoring": "f1"}, "scoring must be \"accuracy\", .*; got 'f1'"),
         (
             {"candidates": [("adjacent", "price")]},
             """candidates has 'adjacent, price': solver="price" needs a one-vs-one code""",
@@ -292,7 +293,10 @@ def test_candidates_that_were_dropped_have_the_last_ranks(iris):
         return np.full((len(decisions), 3), 1 / 3)
 
     candidates = {"hopeless": ("tree", shrug), "good": "one-vs-one"}
-    search = SchemeSearchCV(GaussianNB(), candidates, cv=4, random_state=0).fit(*iris)
+    # A decoder would find the classes without the solver.
+    search = SchemeSearchCV(
+        GaussianNB(), candidates, cv=4, random_state=0, final_calibration="bias"
+    ).fit(*iris)
     assert search.cv_results_["rank"].tolist() == [2, 1]
     assert search.cv_results_["is_chosen"].tolist() == [False, True]
     assert search.cv_results_["reason"][0] == "dropped after fold 1 (good was better)"
@@ -487,6 +491,19 @@ def test_a_search_answers_like_its_best_classifier():
         GaussianNB(), [("one-vs-one", "voting")], scoring="accuracy", cv=2, random_state=0
     )
     assert not hasattr(votes.fit(X, y), "predict_set")
+
+
+def test_a_search_uses_the_order_of_categories():
+    X, _ = make_blobs(90, centers=[[0], [2], [4]], cluster_std=0.5, random_state=0)
+    order = ["low", "mid", "high"]
+    y = pd.Categorical(np.array(order)[np.clip(np.round(X[:, 0] / 2), 0, 2).astype(int)], order)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ClassOrderWarning)
+        search = SchemeSearchCV(
+            LogisticRegression(), ["adjacent", "chain"], cv=3, random_state=0
+        ).fit(X, y.as_ordered())
+    assert list(search.best_estimator_.scheme_.classes) == order
+    assert search.best_estimator_.class_order_ == order
 
 
 def halves(X, y):

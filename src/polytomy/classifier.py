@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 
 from polytomy.inputs.arguments import check_parameters
+from polytomy.inputs.label_order import find_class_order, read_categories
 from polytomy.inputs.training_data import check_training_data
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.learners.workload import TrainingListener
@@ -54,7 +55,8 @@ class PolytomyClassifier(
         The two-class classifier: any scikit-learn classifier or pipeline, or a specification such
         as ``"svc C=10"``. Its answers come from ``predict_proba`` if it has one, otherwise from its
         calibrated ``decision_function``, otherwise from ``predict``, treated as certain. For
-        partitions with more than two sides, it must be able to separate that many classes.
+        partitions with more than two sides, it must be able to separate that many classes. A fitted
+        model in scikit-learn's FrozenEstimator, with ``scheme="direct"``, is only calibrated.
     scheme : str, path, Scheme, dict, array or callable, default="one-vs-one"
         The name of a design or of an ensemble, control text, a control file, a Scheme or
         SchemeEnsemble, a hierarchy of the classes (nested dicts), a coding matrix (partitions by
@@ -75,14 +77,17 @@ class PolytomyClassifier(
         temperature, a floor and a bias for each class; "decoder" also learns how much each binary
         says about each class. "auto" is "decoder", or "bias" if there are more than seven binaries
         for each class; if nothing else needs folds, it makes only enough to hold out 600 samples.
-        It is None if all binaries are fitted models. A calibrator has ``fit(log_probabilities, y)`` and ``predict_proba``.
-    cv : int, float, "auto", splitter or list of splits, default="auto"
+        The answers of fitted models count as out of fold. A calibrator has
+        ``fit(log_probabilities, y)`` and ``predict_proba``.
+    cv : int, float, "auto", splitter, list of splits or None, default="auto"
         Folds for both calibrations, shared by all binaries, and by designs compared with
         ``scheme="auto"``. A fraction holds out that share of the rows permanently, so each binary
         is trained once. "auto" is five folds; from 100,000 rows, it holds out a tenth of the rows,
-        at most 20,000. A list has pairs of training and held-out rows.
+        at most 20,000. None is five folds, as in scikit-learn. A list has pairs of training and
+        held-out rows.
     models : dict, optional
-        Estimators, or fitted models, keyed by names in the scheme.
+        Estimators, or fitted models, keyed by names in the scheme. Fitted models are not trained
+        again, and are assumed not to know the rows of this fit.
     n_jobs : int, optional
         Number of joblib jobs over the binaries. The result does not depend on it.
     random_state : int, RandomState or None
@@ -103,7 +108,8 @@ class PolytomyClassifier(
         Whether to keep ``out_of_fold_proba_``.
     class_order : list of labels, optional
         All labels from first to last, for schemes that use the order of the classes ("adjacent",
-        "ordered", "chain", "tree") and for the columns of a coding matrix. By default the classes
+        "ordered", "chain", "tree") and for the columns of a coding matrix. By default it is that
+        of y if y is an ordered Categorical of pandas or an Enum of polars. Otherwise the classes
         are sorted, and numbers written as text are sorted by value. ``classes_`` is always sorted.
     shared_preprocessing : bool, default=False
         Whether to fit the steps of a pipeline before the last only once, on all rows and without
@@ -116,6 +122,7 @@ class PolytomyClassifier(
     Attributes
     ----------
     classes_ : array of the class labels
+    class_order_ : list of the labels from first to last, if `class_order` or y has it, or None
     composition_ : Composition, with binaries, scheme and solver: everything that prediction needs
     out_of_fold_score_ : dict
         Log-loss, Brier score, accuracy and uncertainty coefficient on training samples, predicted
@@ -199,14 +206,17 @@ class PolytomyClassifier(
         y : array of shape (n_samples,), labels of any kind
         sample_weight : array of shape (n_samples,), optional
         **fit_params : further arguments of the estimator's fit; those with one value per sample
-            are split among the two-class problems
+            are split among the two-class problems, and so are validation rows (`eval_set`, or
+            `X_val` and `y_val`)
         """
         # If this fit fails, the results of an earlier fit must not be used in its place.
         self._forget()
         check_parameters(self, CLASSIFIER_CHECKS)
         estimator = resolve_estimator(self.estimator)
+        categories = read_categories(y)
         X, y = check_training_data(self, X, y)
         self.classes_, class_indices = np.unique(y, return_inverse=True)
+        self.class_order_ = find_class_order(self.classes_.tolist(), self.class_order, categories)
         training = make_training_options(
             self, "fit", sample_weight, fit_params, self.classes_, class_indices
         )
@@ -220,7 +230,7 @@ class PolytomyClassifier(
                 training,
                 models=self.models,
                 progress=progress_bar if self.verbose else None,
-                class_order=self.class_order,
+                class_order=self.class_order_,
             )
         scheme = scheme_from(
             scheme,
@@ -228,7 +238,7 @@ class PolytomyClassifier(
             X=X,
             y=y,
             random_state=self.random_state,
-            class_order=self.class_order,
+            class_order=self.class_order_,
         )
         plan = self._plan(scheme, estimator)
         callbacks = CallbackListener(self, len(plan.dichotomies), X, y)

@@ -26,7 +26,9 @@ from polytomy.inputs.arguments import (
     check_parameters,
     is_boolean,
     is_nonnegative_number,
+    make_frame,
 )
+from polytomy.inputs.label_order import find_class_order, read_categories
 from polytomy.inputs.training_data import check_training_data
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.model.arrangement import gives_probabilities, names_in
@@ -228,10 +230,14 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         check_parameters(classifier, CLASSIFIER_CHECKS)
         estimator = resolve_estimator(classifier.estimator)
         metrics = [find_metric(name) for name in self._scoring()]
+        categories = read_categories(y)
         data, labels = check_training_data(self, X, y)
         given = dict(fit_params)
         split_params = self._split_params(sample_weight, given)
         self.classes_, class_indices = np.unique(labels, return_inverse=True)
+        classifier.class_order = find_class_order(
+            self.classes_.tolist(), classifier.class_order, categories
+        )
         training = make_training_options(
             classifier, "fit", sample_weight, given, self.classes_, class_indices, owner=self
         )
@@ -328,13 +334,8 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     def frame(self) -> Any:
         """Return the results as a pandas frame, the best candidates first."""
         check_is_fitted(self, "cv_results_")
-        try:
-            import pandas
-        except ImportError:
-            raise ArgumentError(
-                "a frame needs pandas, which is not installed. cv_results_ has the same values."
-            ) from None
-        return pandas.DataFrame(self.cv_results_).sort_values("rank").reset_index(drop=True)
+        frame = make_frame(self.cv_results_, "cv_results_ has the same values.")
+        return frame.sort_values("rank").reset_index(drop=True)
 
     # -- answers of the chosen classifier ----------------------------------------------------------
 

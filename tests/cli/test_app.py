@@ -158,6 +158,17 @@ def test_an_interrupt_while_options_are_read_is_a_message(polytomy, here):
     assert outcome == (130, "", "polytomy: interrupted\n")
 
 
+def test_an_error_of_a_learner_names_the_learner_and_the_partition(polytomy, here):
+    rows = [f"{k % 7},{k % 5},{'x' if k % 10 else 'y'}" for k in range(60)]
+    (here / "rare.csv").write_text("\n".join(["a,b,kind", *rows]))
+    arguments = ["train", "rare.csv", "--target", "kind", "--estimator", "nu-svc nu=0.9"]
+    outcome = polytomy(*arguments, "-o", "m.polytomy")
+    assert outcome.code == 2
+    assert outcome.err.endswith(
+        'specified nu is infeasible (while training the NuSVC of partition "one-vs-one-00")\n'
+    )
+
+
 @pytest.mark.parametrize("error", [ValueError("Input X is bad."), csv.Error("Input X is bad.")])
 def test_an_error_of_another_package_is_a_message(polytomy, here, error):
     with mock.patch("polytomy.cli.training.read_samples", side_effect=error):

@@ -3,15 +3,19 @@
 import warnings
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polytomy.errors import ArgumentError, ClassOrderWarning
 from polytomy.inputs.label_order import (
+    find_class_order,
     has_natural_order,
     match_class_order,
     order_labels,
+    read_categories,
     sort_naturally,
 )
 
@@ -86,3 +90,28 @@ def test_labels_match_by_value_and_then_by_their_text():
     assert match_class_order(["3", "1", "2"], [1, 2, 3]) == [3, 1, 2]
     assert match_class_order([3, 1, 2], ["1", "2", "3"]) == ["3", "1", "2"]
     assert match_class_order(["1", 1], [1, "1"]) == ["1", 1]
+
+
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [
+        (pd.Categorical([3, 1], [3, 2, 1], ordered=True), [3, 2, 1]),
+        (pd.CategoricalIndex(["b"], ["b", "a"], ordered=True), ["b", "a"]),
+        (pl.Series(["b"], dtype=pl.Enum(["b", "a"])), ["b", "a"]),
+        (pd.Categorical(["b"], ["b", "a"]), None),
+        (pl.Series(["b"], dtype=pl.Categorical()), None),
+        (np.array(["b", "a"]), None),
+        (None, None),
+    ],
+)
+def test_only_ordered_categories_are_read(y, expected):
+    assert read_categories(y) == expected
+
+
+@given(st.permutations(range(6)), st.sets(st.integers(0, 5), min_size=1))
+def test_classes_are_in_the_order_of_their_categories(categories, present):
+    classes = sorted(present)
+    order = find_class_order(classes, None, categories)
+    assert order == sorted(classes, key=categories.index)
+    assert find_class_order([*classes, 9], None, categories) is None  # not one of them
+    assert find_class_order(classes, classes, categories) == classes

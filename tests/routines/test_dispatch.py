@@ -15,7 +15,7 @@ from polytomy.routines import dispatch
 from polytomy.routines import dispatch as stand_ins
 from polytomy.routines.dispatch import OverBudget, run_stand_in, spend
 from polytomy.routines.reference import least_squares, smo
-from polytomy.routines.reference.kernels import KERNEL_VALUES, MatrixRows, nothing_to_make
+from polytomy.routines.reference.kernels import whole_matrix
 from polytomy.routines.warming import examples
 
 
@@ -110,6 +110,17 @@ def test_a_budget_is_spent_once(monkeypatch):
     assert run_stand_in("other", twin, (0.25,)) == -0.25
 
 
+def test_only_training_may_keep_its_twin_for_long(monkeypatch):
+    monkeypatch.setattr(stand_ins, "_left", {})
+    for name in ("smo.train_machines", "linear.fit_linear_models"):
+        run_stand_in(name, spend, (1.5,))
+    # 900 rows of an adjacent code, predicted again and again.
+    for _ in range(5):
+        run_stand_in("least_squares.regress_isotonic", spend, (0.045,))
+    with pytest.raises(OverBudget):
+        run_stand_in("least_squares.regress_isotonic", spend, (0.045,))
+
+
 def test_a_routine_that_stands_in_for_none_has_no_budget():
     spend(np.inf)
     with pytest.raises(OverBudget):
@@ -126,14 +137,13 @@ def training_arguments(n_samples):
         ends=np.array([n_samples]),
         signs=np.where(np.arange(n_samples) % 2, 1.0, -1.0),
         bounds=np.full((1, n_samples), 1e3),
-        parameters=np.array([[1.0, 3.0, 0.0]]),
-        diagonals=np.ones((1, n_samples)),
+        diagonal=np.ones(n_samples),
         tolerances=np.array([1e-3]),
         most_steps=np.array([-1]),
         shrinks=np.array([True]),
     )
-    matrix = MatrixRows(np.exp(-squares).astype(np.float32), np.empty((0, 0)), nothing_to_make())
-    return problems, matrix, KERNEL_VALUES, smo.FROM_ZERO, np.empty(2 * n_samples, np.float32)
+    matrix = whole_matrix(np.exp(-squares).astype(np.float32))
+    return problems, matrix, smo.FROM_ZERO, np.empty(2 * n_samples, np.float32)
 
 
 def test_training_that_takes_too_long_is_given_up(monkeypatch):

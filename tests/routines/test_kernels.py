@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernel_cases import KERNELS, POLY, RBF, SIGMOID, entries_of, kernel_matrix, one_kernel_value
+from kernel_cases import KERNELS, POLY, RBF, SIGMOID, entries_of, kernel_matrix
+from polytomy.routines.compiled import banks as compiled_banks
 from polytomy.routines.compiled import kernels as compiled
+from polytomy.routines.reference import banks as reference_banks
 from polytomy.routines.reference import kernels as reference
 from polytomy.routines.reference.kernels import KINDS
 
-PRECISIONS = {np.float64: 1e-12, np.float32: 2e-4}
 TWINS = pytest.mark.parametrize("twin", [reference, compiled])
 
 
@@ -25,7 +26,7 @@ def rounded_values(twin, entries, kind, *parameters):
     # Of a product x·y = -s/2 between vectors of length zero, s is the squared distance.
     products = -entries / 2 if kind == RBF else entries.copy()
     squares, function = np.zeros(len(entries)), (kind, *parameters)
-    twin.store_products(products[np.newaxis], squares[:1], squares, function, True, matrix, 0, 1)
+    twin.store_products(products[np.newaxis], squares[:1], squares, function, matrix, 0, 1)
     return matrix[0, 1:]
 
 
@@ -74,11 +75,10 @@ def test_a_huge_power_takes_as_many_steps_as_it_has_digits(twin):
 
 @TWINS
 @pytest.mark.parametrize(("form", "parameters"), KERNELS)
-@pytest.mark.parametrize("holds_kernel_values", [False, True])
-def test_a_matrix_is_stored_block_by_block(twin, form, parameters, holds_kernel_values):
+def test_a_matrix_is_stored_block_by_block(twin, form, parameters):
     X = np.random.default_rng(0).normal(size=(70, 4))
     squares = np.sum(X * X, axis=1)
-    matrix = np.full((70, 70), np.nan, dtype=np.float32 if holds_kernel_values else np.float64)
+    matrix = np.full((70, 70), np.nan, dtype=np.float32)
     for row in range(0, 70, 40):
         for column in range(row, 70, 40):
             a, b = slice(row, row + 40), slice(column, column + 40)
@@ -87,17 +87,29 @@ def test_a_matrix_is_stored_block_by_block(twin, form, parameters, holds_kernel_
                 squares[a],
                 squares[b],
                 (form, *parameters),
-                holds_kernel_values,
                 matrix,
                 row,
                 column,
             )
-    expected = entries_of(X, form)
-    if holds_kernel_values:
-        expected = kernel_matrix(expected, form, parameters)
+    expected = kernel_matrix(entries_of(X, form), form, parameters)
     np.testing.assert_allclose(matrix, expected, rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(matrix, matrix.T)
     assert matrix.min() >= 0 or form != RBF
+
+
+def exact_values(twin, x, kind, *parameters):
+    """Kernel values of numbers with one, or of numbers with zero if distances count."""
+    scores, zero = np.zeros((len(x), 1)), np.zeros(1)
+    vector = np.zeros((1, 1)) if kind == "rbf" else np.ones((1, 1))
+    weights = np.array([0, 1]), np.array([0]), np.ones(1)
+    rows = np.zeros(1, dtype=np.intp)
+    function = KINDS[kind], *parameters
+    samples = x[:, np.newaxis]
+    twin.add_dense_scores(samples, vector, rows, zero, np.empty(0), function, weights, scores)
+    return scores[:, 0]
+
+
+BANKS = pytest.mark.parametrize("twin", [reference_banks, compiled_banks])
 
 
 def test_a_forced_compiled_side_runs_in_many_threads_at_once():
@@ -106,8 +118,8 @@ import numpy as np
 from concurrent.futures import ThreadPoolExecutor
 from polytomy.routines.dispatch import routine
 def work(n):
-    x = np.arange(n, dtype=np.float64)
-    routine("transform_products", "kernels")(x[np.newaxis], x[:1], x, (1, 1e-4, 0, 0.0))
+    x = np.arange(n, dtype=np.float64)[np.newaxis]
+    routine("answer_logistic", "banks")(x, np.ones(n), np.zeros(n))
     return x.sum()
 sizes = [1000 + k for k in range(50)]
 with ThreadPoolExecutor(4) as pool:
@@ -117,58 +129,32 @@ with ThreadPoolExecutor(4) as pool:
     subprocess.run([sys.executable, "-c", program], check=True, env=environment)
 
 
-@given(
-    st.integers(0, 2**32),
-    st.sampled_from(list(KINDS)),
-    st.sampled_from([1, 3, 511, 512, 513, 1100]),
-    st.sampled_from([reference, compiled]),
-)
-@settings(max_examples=40, deadline=None)
-@pytest.mark.parametrize("dtype", PRECISIONS)
-def test_products_become_kernel_values(dtype, seed, kind, n_columns, twin):
-    rng = np.random.default_rng(seed)
-    function = (KINDS[kind], rng.uniform(0.1, 1), int(rng.integers(0, 5)), rng.normal())
-    X, Y = rng.normal(size=(3, 2)).astype(dtype), rng.normal(size=(n_columns, 2)).astype(dtype)
-    values = X @ Y.T
-    twin.transform_products(values, (X**2).sum(axis=1), (Y**2).sum(axis=1), function)
-    expected = [[one_kernel_value(kind, x, y, *function[1:]) for y in Y] for x in X]
-    tolerance = PRECISIONS[dtype]
-    assert values.dtype == dtype
-    np.testing.assert_allclose(values, expected, rtol=tolerance, atol=tolerance)
-
-
-@TWINS
+@BANKS
 def test_exponentials_are_right_to_the_last_digits_over_their_whole_range(twin):
-    exponents = np.concatenate([-np.geomspace(1e-300, 700, 5000), [0.0], -np.arange(1.0, 700.0)])
-    # Of a product x·y = -s/2 between vectors of length zero the rbf kernel makes exp(-s).
-    values = exponents[np.newaxis] / 2
-    none = np.zeros(len(exponents))
-    twin.transform_products(values, none[:1], none, (KINDS["rbf"], 1.0, 0, 0.0))
-    np.testing.assert_allclose(values[0], np.exp(exponents), rtol=1e-15)
+    roots = np.concatenate([np.geomspace(1e-150, 26, 5000), [0.0], np.sqrt(np.arange(1.0, 700.0))])
+    values = exact_values(twin, roots, "rbf", 1.0, 0, 0.0)
+    np.testing.assert_allclose(values, np.exp(-roots * roots), rtol=1e-15)
 
 
-@TWINS
+@BANKS
 def test_exponentials_of_huge_distances_vanish(twin):
-    values = np.array([[-400.0, -1e10, -1e300]])
-    twin.transform_products(values, np.zeros(1), np.zeros(3), (KINDS["rbf"], 1.0, 0, 0.0))
+    values = exact_values(twin, np.array([30.0, 1e5, 1e150]), "rbf", 1.0, 0, 0.0)
     assert np.all((values >= 0) & (values < 1e-300))
 
 
-@TWINS
+@BANKS
 @pytest.mark.parametrize("degree", range(21))
 def test_powers_are_products_of_the_base(twin, degree):
-    x = np.linspace(-3, 3, 601)[np.newaxis]
-    values = x.copy()
-    twin.transform_products(values, np.zeros(1), np.zeros(601), (KINDS["poly"], 1.0, degree, 0.0))
-    exact = [math.prod([base] * degree) for base in x[0].tolist()]
-    np.testing.assert_allclose(values[0], exact, rtol=1e-14, atol=0)
+    x = np.linspace(-3, 3, 601)
+    exact = [math.prod([base] * degree) for base in x.tolist()]
+    values = exact_values(twin, x, "poly", 1.0, degree, 0.0)
+    np.testing.assert_allclose(values, exact, rtol=1e-14, atol=0)
 
 
-@TWINS
+@BANKS
 def test_a_huge_power_takes_as_many_steps_as_it_has_digits_in_double_precision(twin):
     # With a product for each degree, this would take hours.
-    values = np.array([[-1.0, 1.0, 0.5, -2.0, 1 + 2.0**-30]])
-    function = KINDS["poly"], 1.0, 2**31 - 1, 0.0
+    x = np.array([-1.0, 1.0, 0.5, -2.0, 1 + 2.0**-30])
     with np.errstate(over="ignore"):
-        twin.transform_products(values, np.zeros(1), np.zeros(5), function)
-    np.testing.assert_allclose(values[0], [-1, 1, 0, -np.inf, math.e**2], rtol=1e-6)
+        values = exact_values(twin, x, "poly", 1.0, 2**31 - 1, 0.0)
+    np.testing.assert_allclose(values, [-1, 1, 0, -np.inf, math.e**2], rtol=1e-6)

@@ -8,15 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-from kernel_cases import KERNELS, RBF, entries_of, kernel_matrix
+from kernel_cases import KERNELS, LINEAR, RBF, entries_of, kernel_matrix
 from polytomy.routines.compiled import smo as compiled
 from polytomy.routines.reference import smo as reference
-from polytomy.routines.reference.kernels import (
-    KERNEL_VALUES,
-    MatrixRows,
-    RowMaker,
-    nothing_to_make,
-)
+from polytomy.routines.reference.kernels import matrix_on_demand, whole_matrix
 from polytomy.routines.reference.smo import FROM_FIRST_RUN, FROM_PREVIOUS_RUN, FROM_ZERO, Problems
 
 TWINS = pytest.mark.parametrize("twin", [reference, compiled])
@@ -43,35 +38,23 @@ def fold_bounds(bounds, n_folds):
 
 
 def train(twin, X, signs, bounds, *, form=RBF, parameters=(0.4, 0, 0.0), **options):
-    """Train on points; `bounds` and `parameters` are those of one run or of several."""
-    runs = np.asarray(np.atleast_2d(bounds), dtype=np.float64)
-    by_run = np.broadcast_to(np.asarray(parameters, dtype=np.float64), (len(runs), 3))
-    entries = options.get("entries", entries_of(X, form))
-    diagonals = np.array(
-        [np.diag(kernel_matrix(entries, form, (g, int(d), c))) for g, d, c in by_run]
-    )
-    no_matrix = np.empty((0, 0))
-    n_problems = len(options.get("ends", [0]))
+    """Train on points; `bounds` are those of one run or of several."""
+    K = kernel_matrix(entries_of(X, form), form, parameters)
+    columns = options.get("columns", np.arange(len(signs)))
+    ends = options.get("ends", np.array([len(signs)]))
     problems = Problems(
-        options.get("columns", np.arange(len(signs))),
-        options.get("ends", np.array([len(signs)])),
+        columns,
+        ends,
         signs,
-        runs,
-        by_run,
-        diagonals[:, options.get("columns", slice(None))],
-        np.full(n_problems, options.get("tolerance", 1e-3)),
-        np.full(n_problems, options.get("most_steps", -1)),
-        np.full(n_problems, options.get("shrinks", True)),
-    )
-    matrix = MatrixRows(
-        (entries if form == KERNEL_VALUES else no_matrix).astype(np.float32),
-        no_matrix if form == KERNEL_VALUES else entries,
-        nothing_to_make(),
+        np.asarray(np.atleast_2d(bounds), dtype=np.float64),
+        np.diag(K)[columns],
+        np.full(len(ends), options.get("tolerance", 1e-3)),
+        np.full(len(ends), options.get("most_steps", -1)),
+        np.full(len(ends), options.get("shrinks", True)),
     )
     return twin.train_machines(
         problems,
-        matrix,
-        form,
+        options.get("matrix", whole_matrix(K.astype(np.float32))),
         options.get("start", FROM_FIRST_RUN),
         np.empty(options.get("n_cached", len(signs)) * len(signs), dtype=np.float32),
     )
@@ -82,17 +65,14 @@ def dual(K, b, signs):
 
 
 class TestAgreement:
-    @pytest.mark.parametrize(("form", "parameters"), [*KERNELS, (KERNEL_VALUES, (0.0, 0, 0.0))])
+    @pytest.mark.parametrize(("form", "parameters"), KERNELS)
     @pytest.mark.parametrize("duplicates", [False, True])
     @pytest.mark.parametrize("n", [8, 63, 128, 150])
     def test_twins_take_the_same_steps(self, form, parameters, duplicates, n):
         X, signs = samples(n, duplicates=duplicates, seed=n)
         rng = np.random.default_rng(n)
         bounds = fold_bounds(rng.choice([0.5, 5.0], n), 3)
-        # Neighbouring folds have equal kernels and others.
-        by_run = np.array([parameters] * 4)
-        by_run[2:, 0] *= 1.01
-        options = {"form": form, "parameters": by_run, "most_steps": 3000}
+        options = {"form": form, "parameters": parameters, "most_steps": 3000}
         expected = train(reference, X, signs, bounds, **options)
         for n_cached in 2, n:
             found = train(compiled, X, signs, bounds, n_cached=n_cached, **options)
@@ -122,10 +102,10 @@ class TestAgreement:
     def test_twins_take_the_same_steps_on_a_part_of_the_matrix(self, shrinks):
         X, signs = samples(150, noise=1.0)
         columns = np.random.default_rng(1).permutation(150)[:110]
-        for form, parameters in [*KERNELS, (KERNEL_VALUES, (0.0, 0, 0.0))]:
+        for form, parameters in KERNELS:
             bounds = fold_bounds(np.full(110, 20.0), 2)
             options = {"form": form, "parameters": parameters, "shrinks": shrinks}
-            options |= {"columns": columns, "entries": entries_of(X, form), "most_steps": 2000}
+            options |= {"columns": columns, "most_steps": 2000}
             first, second = (
                 train(twin, X, signs[columns], bounds, **options) for twin in (reference, compiled)
             )
@@ -135,10 +115,10 @@ class TestAgreement:
     def test_twins_take_the_same_steps_on_the_whole_matrix_in_another_order(self):
         X, signs = samples(90, noise=1.0)
         columns = np.random.default_rng(2).permutation(90)
-        for form, parameters in [*KERNELS, (KERNEL_VALUES, (0.0, 0, 0.0))]:
+        for form, parameters in KERNELS:
             bounds = fold_bounds(np.full(90, 20.0), 2)
             options = {"form": form, "parameters": parameters, "most_steps": 2000}
-            options |= {"columns": columns, "entries": entries_of(X, form)}
+            options |= {"columns": columns}
             first, second = (
                 train(twin, X, signs[columns], bounds, **options) for twin in (reference, compiled)
             )
@@ -199,7 +179,7 @@ class TestOptimality:
         X, signs = np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0])
         for bound, expected in (10.0, 0.5), (0.125, 0.125):
             b, values, offsets, steps = train(
-                twin, X, signs, [bound, bound], form=KERNEL_VALUES, parameters=(0.0, 0, 0.0)
+                twin, X, signs, [bound, bound], form=LINEAR, parameters=(0.0, 0, 0.0)
             )
             np.testing.assert_allclose(b[0], [-expected, expected])
             np.testing.assert_allclose(values[0], [-2 * expected, 2 * expected])
@@ -250,14 +230,12 @@ class TestAgainstLibsvm:
 
 class TestFolds:
     @pytest.mark.parametrize("bound", [1.0, 50.0])
-    @pytest.mark.parametrize("gammas", [(0.4, 0.4), (0.4, 0.42)])
-    def test_a_warm_start_ends_where_a_cold_one_does(self, bound, gammas):
+    def test_a_warm_start_ends_where_a_cold_one_does(self, bound):
         X, signs = samples(200, noise=1.0, seed=1)
         bounds = fold_bounds(np.full(200, bound), 2)[:2]
-        parameters = np.array([(gamma, 0, 0.0) for gamma in gammas])
-        warm = train(compiled, X, signs, bounds, parameters=parameters)
-        cold = train(compiled, X, signs, bounds[1:], parameters=parameters[1:])
-        K = kernel_matrix(entries_of(X, RBF), RBF, (gammas[1], 0, 0.0))
+        warm = train(compiled, X, signs, bounds)
+        cold = train(compiled, X, signs, bounds[1:])
+        K = kernel_matrix(entries_of(X, RBF), RBF, (0.4, 0, 0.0))
         warm_dual, cold_dual = (dual(K, b, signs) for b in (warm[0][1], cold[0][0]))
         np.testing.assert_allclose(warm_dual, cold_dual, rtol=1e-6)
         assert np.all(warm[0][1][bounds[1] == 0] == 0)
@@ -359,57 +337,21 @@ class TestPathsOfC:
 
 class TestRowsOnDemand:
     @pytest.mark.parametrize(("form", "parameters"), KERNELS)
-    @pytest.mark.parametrize("holds_kernel_values", [True, False])
     @pytest.mark.parametrize("n_kept", [1, 7, 18])
-    def test_rows_computed_on_demand_give_the_same_machines(
-        self, form, parameters, holds_kernel_values, n_kept
-    ):
+    def test_rows_computed_on_demand_give_the_same_machines(self, form, parameters, n_kept):
         # Whole numbers, so that no order of additions makes a difference.
         X, signs = samples(18, noise=2.0, seed=3)
         X = np.round(2 * X)
-        bounds = fold_bounds(np.full(18, 4.0), 3)
         columns = np.random.default_rng(1).permutation(18)
-        entries = entries_of(X, form)
-        as_matrix = kernel_matrix(entries, form, parameters) if holds_kernel_values else entries
-        own_form = KERNEL_VALUES if holds_kernel_values else form
-        diagonals = np.diag(kernel_matrix(entries, form, parameters))[columns]
-        found = []
+        bounds = fold_bounds(np.full(18, 4.0), 3)[:, columns]
+        options = {"form": form, "parameters": parameters, "columns": columns, "n_cached": 2}
+        expected = train(reference, X, signs[columns], bounds, **options)
         for twin in reference, compiled:
-            for is_made in False, True:
-                maker = nothing_to_make()
-                kept = as_matrix
-                if is_made:
-                    maker = maker_of(X, form, n_kept)
-                    kept = np.full((n_kept, 18), np.nan)
-                values = (
-                    kept.astype(np.float32) if holds_kernel_values else np.empty((0, 0), np.float32)
-                )
-                entries_kept = np.empty((0, 0)) if holds_kernel_values else kept
-                problems = Problems(
-                    columns,
-                    np.array([18]),
-                    signs[columns],
-                    bounds[:, columns],
-                    np.tile(np.asarray(parameters, dtype=np.float64), (4, 1)),
-                    np.tile(diagonals, (4, 1)),
-                    np.array([1e-3]),
-                    np.array([-1]),
-                    np.array([True]),
-                )
-                matrix = MatrixRows(values, entries_kept, maker)
-                cache = np.empty(2 * 18, dtype=np.float32)
-                found.append(twin.train_machines(problems, matrix, own_form, FROM_FIRST_RUN, cache))
-        for others in found[1:]:
-            for one, other in zip(found[0], others, strict=True):
-                np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
-
-
-def maker_of(X, kind, n_kept):
-    return RowMaker(
-        np.ascontiguousarray(X.T),
-        np.sum(X**2, axis=1),
-        kind,
-        np.full(len(X), -1),
-        np.full(n_kept, -1),
-        np.zeros(1, dtype=np.int64),
-    )
+            features, squares = np.ascontiguousarray(X.T), np.sum(X**2, axis=1)
+            for matrix in (
+                {},
+                {"matrix": matrix_on_demand(features, squares, (form, *parameters), n_kept)},
+            ):
+                found = train(twin, X, signs[columns], bounds, **options, **matrix)
+                for one, other in zip(expected, found, strict=True):
+                    np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)

@@ -27,7 +27,7 @@ from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.seeds import seed_all
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
-from polytomy.routines.reference.calibration import platt_targets
+from polytomy.routines.reference.calibration import SAME, platt_targets
 from polytomy.states import LARGEST, State, register_kind, stored_as
 
 Floats = NDArray[np.float64]
@@ -442,7 +442,9 @@ def fit_vector_scaling(
     """
     n_samples, n_sides = values.shape
     weight = np.ones(n_samples) if weight is None else weight
-    spread = float(values.std()) or 1.0
+    spread = float(values.std())
+    if spread <= SAME * float(np.abs(values).max()):
+        spread = 1.0  # the values are all the same, and their spread is a rounding error
     scaled = values / spread
     is_own = sides[:, np.newaxis] == np.arange(n_sides)
 

@@ -697,6 +697,8 @@ def _fit_decoder(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit
     assert isinstance(plain.map, BiasMap)
     base = plain.map
     log_odds = _log_odds(answers.decisions)
+    # A binary whose answer never changes would be a second bias.
+    log_odds[:, np.ptp(log_odds, axis=0) == 0.0] = 0.0
     logarithms = _logarithms(answers.probabilities, base.floor)
     n_features, n_classes = log_odds.shape[1], logarithms.shape[1]
     nothing = Weighted(base.scale, base.bias, np.zeros((n_features, n_classes)))

@@ -305,8 +305,8 @@ def check_folds(cv: Any) -> None:
         cv = cv.splitter
     is_number = isinstance(cv, int | np.integer) and not isinstance(cv, bool)
     is_share = isinstance(cv, float | np.floating) and 0 < cv < 1
-    is_automatic = isinstance(cv, str) and cv == AUTO_FOLDS
-    if is_share or is_automatic or (is_number and cv >= 2):
+    is_default = cv is None or (isinstance(cv, str) and cv == AUTO_FOLDS)
+    if is_share or is_default or (is_number and cv >= 2):
         return
     if not is_number and not isinstance(cv, str):
         if hasattr(cv, "split"):
@@ -316,8 +316,8 @@ def check_folds(cv: Any) -> None:
             return
     raise ArgumentError(
         Argument("cv", cv),
-        " must be a number of folds, two or more, a fraction of the rows to hold out, "
-        '"auto", an object with split(X, y), or a list of (training rows, held-out rows).',
+        " must be a number of folds, two or more, None for five, a fraction of the rows to hold "
+        'out, "auto", an object with split(X, y), or a list of (training rows, held-out rows).',
     )
 
 
@@ -352,6 +352,8 @@ def choose_folds(cv: Any, n_rows: int) -> Any:
         if n_rows < MANY_ROWS:
             return _FOLDS
         return HoldOut(min(_LARGEST_SHARE, _MOST_ROWS / n_rows))
+    if cv is None:  # as in scikit-learn
+        return _FOLDS
     return HoldOut(float(cv)) if isinstance(cv, float | np.floating) else cv
 
 

@@ -55,6 +55,7 @@ class LoadedModel:
             "features": metadata.get("columns") or metadata.get("n_columns") or known,
             "categories": metadata.get("categories") or "refuse",
             "extra_features": self._may_widen,
+            "missing": metadata.get("missing") or "refuse",
             **reading.reading(),
             "format": _check_format(reading.format, takes_kernel_values),
         }
@@ -107,7 +108,7 @@ class LoadedModel:
     @property
     def class_order(self) -> Any:
         """The labels from first to last, if the model was trained with an order."""
-        return getattr(self.core, "class_order", None)
+        return getattr(self.core, "class_order_", None)
 
     @property
     def expected_score(self) -> dict[str, float] | None:

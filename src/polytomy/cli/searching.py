@@ -152,10 +152,11 @@ def search(
 
     check_output(output, data)
     parameters = options.parameters()
-    X, y = read_scaled(data, reading)
-    found = SchemeSearchCV(
+    search_cv = SchemeSearchCV(
         **parameters, n_jobs=n_jobs, random_state=random_state, verbose=int(has_terminal())
-    ).fit(X, y)
+    )
+    X, y = read_scaled(data, reading.for_estimator(search_cv))
+    found = search_cv.fit(X, y)
     has_grid = options.param_grid is not None
     if plot is not None:
         _draw_candidates(found, plot, has_grid=has_grid)

@@ -21,6 +21,7 @@ from polytomy.dask.grouping import Layout, Sample, make_parts
 from polytomy.dask.training import GroupedData, group_rows_by_class, train_binaries
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import Parameter, check_parameters, is_count
+from polytomy.inputs.label_order import find_class_order, read_categories
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.preparation import resolve_estimator, takes_pairwise_values
 from polytomy.learners.workload import TrainingListener, TrainingOptions
@@ -174,6 +175,8 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
             with self._progress(len(parts), "grouping rows") as bar:
                 data = group_rows_by_class(client, parts, bar.trained)
             self._note_features(data.layout)
+            labels = self.classes_.tolist()
+            self.class_order_ = find_class_order(labels, self.class_order, read_categories(y))
             take_sample = cache(partial(self._take_sample, data))
             scheme = self._make_scheme(estimator, take_sample)
             for member in members_of(scheme):
@@ -219,7 +222,7 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
         self, estimator: Any, take_sample: Callable[[], Sample]
     ) -> Scheme | SchemeEnsemble:
         scheme, samples, labels = self.scheme, None, None
-        if needs_data(scheme, self.classes_.tolist(), self.class_order):
+        if needs_data(scheme, self.classes_.tolist(), self.class_order_):
             samples, labels, weight = take_sample()
             if isinstance(scheme, str) and scheme == "auto":
                 class_indices = np.searchsorted(self.classes_, labels)
@@ -231,7 +234,7 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
                     make_training_options(self, "fit", weight, {}, self.classes_, class_indices),
                     models=self.models,
                     progress=progress_bar if self.verbose else None,
-                    class_order=self.class_order,
+                    class_order=self.class_order_,
                 )
         return scheme_from(
             scheme,
@@ -239,7 +242,7 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
             X=samples,
             y=labels,
             random_state=self.random_state,
-            class_order=self.class_order,
+            class_order=self.class_order_,
         )
 
     def _options(self, n_rows: int, *, has_weights: bool) -> TrainingOptions:

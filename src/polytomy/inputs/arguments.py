@@ -7,6 +7,7 @@ parameters of an estimator before any work.
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import update_wrapper
@@ -158,11 +159,26 @@ def is_random_state(value: Any) -> bool:
 # -- words of messages -----------------------------------------------------------------------------
 
 
+# Names of designs in other packages and in the literature.
+_OTHER_NAMES = {
+    "all-pairs": "one-vs-one",
+    "all-vs-all": "one-vs-one",
+    "ecoc": "random",
+    "one-against-all": "one-vs-rest",
+    "one-against-one": "one-vs-one",
+    "one-vs-all": "one-vs-rest",
+    "ova": "one-vs-rest",
+    "ovo": "one-vs-one",
+    "ovr": "one-vs-rest",
+    "output-code": "random",
+}
+
+
 def did_you_mean(text: object, choices: Iterable[str]) -> str:
     """Return a sentence that suggests the nearest choice, with a space before it, or nothing.
 
-    A choice is near if its spelling is almost the same, or if the text abbreviates it. Case does
-    not matter.
+    A choice is near if others call it by this name, if its spelling is almost the same, or if the
+    text abbreviates it. Case does not matter.
 
     Examples
     --------
@@ -170,6 +186,8 @@ def did_you_mean(text: object, choices: Iterable[str]) -> str:
     ' Did you mean "least-squares"?'
     >>> did_you_mean("lsq", ["libsvm", "least-squares"])
     ' Did you mean "least-squares"?'
+    >>> did_you_mean("ovr", ["one-vs-one", "one-vs-rest"])
+    ' Did you mean "one-vs-rest"?'
     >>> did_you_mean("xgboost", ["libsvm", "least-squares"])
     ''
     """
@@ -177,7 +195,10 @@ def did_you_mean(text: object, choices: Iterable[str]) -> str:
         return ""
     folded = text.lower()
     by_folded = {choice.lower(): choice for choice in choices}
-    near = get_close_matches(folded, by_folded, n=1)
+    mark = "@" if folded.startswith("@") else ""  # of a design in a control text
+    other = _OTHER_NAMES.get(re.sub(r"[\s_]", "-", folded.removeprefix("@")), "")
+    near = [mark + other] if other and mark + other in by_folded else []
+    near = near or get_close_matches(folded, by_folded, n=1)
     near = near or [choice for choice in by_folded if _abbreviates(folded, choice)][:1]
     return f' Did you mean "{by_folded[near[0]]}"?' if near else ""
 
@@ -210,6 +231,15 @@ def count_things(number: int, one: str, many: str | None = None) -> str:
     ('1 split', '3 splits', '0 classes')
     """
     return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def make_frame(values: Any, instead: str) -> Any:
+    """Return values as a pandas frame; without pandas, the error says what to use instead."""
+    try:
+        import pandas
+    except ImportError:
+        raise ArgumentError(f"a frame needs pandas, which is not installed. {instead}") from None
+    return pandas.DataFrame(values)
 
 
 # -- methods that an estimator has only with some parameters ---------------------------------------

@@ -1,7 +1,7 @@
 """The order of class labels, for designs and metrics that use one.
 
-Numbers, and numbers written as text, have a natural order. All other text has only an alphabetical
-order, which is rarely the intended one.
+Numbers, and numbers written as text, have a natural order, and ordered categories bring theirs. All
+other text has only an alphabetical order, which is rarely the intended one.
 """
 
 from __future__ import annotations
@@ -46,6 +46,41 @@ def order_labels(labels: Sequence[Any], used_by: Sequence[str] = ()) -> list[Any
             ClassOrderWarning,
         )
     return sort_naturally(labels)
+
+
+def read_categories(y: Any) -> list[Any] | None:
+    """Return the categories of an ordered column of pandas or polars in order, or None.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> read_categories(pd.Categorical(["low", "high"], ["low", "mid", "high"], ordered=True))
+    ['low', 'mid', 'high']
+    >>> read_categories(["low", "high"])
+    """
+    dtype = getattr(y, "dtype", None)
+    # The categories of an Enum of polars are always in order; it does not say so.
+    if not getattr(dtype, "ordered", type(dtype).__name__ == "Enum"):
+        return None
+    categories = getattr(dtype, "categories", None)
+    return None if categories is None else list(categories)
+
+
+def find_class_order(
+    classes: Sequence[Any], class_order: Iterable[Any] | None, categories: Sequence[Any] | None
+) -> list[Any] | None:
+    """Return the classes in order: as given, else as the categories of y are; None if unknown.
+
+    Examples
+    --------
+    >>> find_class_order(["high", "low"], None, ["low", "mid", "high"])
+    ['low', 'high']
+    """
+    if class_order is None and categories is not None:
+        known = set(classes)
+        in_order = [label for label in categories if label in known]
+        class_order = in_order if len(in_order) == len(classes) else None
+    return None if class_order is None else match_class_order(class_order, classes)
 
 
 def has_natural_order(labels: Sequence[Any]) -> bool:

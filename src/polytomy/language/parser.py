@@ -158,8 +158,15 @@ def print_word(word: Word) -> str:
 MAX_CHARACTERS = 16 * 2**20
 
 
-def parse_text(source: Source) -> Branch:
-    """Return the syntax tree of a control text, or raise ControlError with all problems."""
+def parse_text(source: Source, explain_design: Callable[[str], str] = lambda name: "") -> Branch:
+    """Return the syntax tree of a control text, or raise ControlError with all problems.
+
+    Parameters
+    ----------
+    source : Source
+    explain_design : function of the name of a design that returns what is wrong with it, or nothing
+        It is only asked if the text has other problems, so that all are listed together.
+    """
     if len(source.text) > MAX_CHARACTERS:
         message = (
             f"the text has {len(source.text):,} characters; the limit is {MAX_CHARACTERS:,}. "
@@ -171,7 +178,13 @@ def parse_text(source: Source) -> Branch:
         message = "a lone surrogate is not a character; decode the file as UTF-8"
         raise ControlError((source.problem(Span(surrogate, surrogate + 1), message),))
     report = Report(source)
-    branches = _Parser(report).parse()
+    parser = _Parser(report)
+    branches = parser.parse()
+    if report.problems:
+        for design in parser.designs:
+            reason = explain_design(design.text)
+            if reason:
+                report.add(design.span, reason)
     report.raise_if_any()
     return branches[0]
 
@@ -205,6 +218,7 @@ class _Parser:
         self.slashes: list[tuple[int, Token]] = []  # number of words before each
         self.partitions: list[WrittenPartition] = []  # waiting for their brace
         self.design: _Design | None = None  # waiting for its brace
+        self.designs: list[Token] = []  # all of the text
 
     def parse(self) -> list[Branch]:
         """Return the branches at the top level: exactly one if there is no problem."""
@@ -354,6 +368,8 @@ class _Parser:
         if not token.text:
             message = "'@' must be followed by the name of a design: @one-vs-one {a b c}"
             self._complain(token, message)
+        else:
+            self.designs.append(token)
         self.design = _Design(token)
 
     def _name_design(self, token: Token) -> None:

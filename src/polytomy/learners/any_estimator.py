@@ -21,6 +21,7 @@ from polytomy.errors import ArgumentError, PolytomyError
 from polytomy.inputs.rows import count_rows, take_columns, take_rows, take_values
 from polytomy.learners.preparation import (
     check_neighbours,
+    check_objective,
     copy_unfitted,
     drops_rows_by_weight,
     fit_batch,
@@ -38,6 +39,7 @@ from polytomy.learners.trained import (
     match_sides,
     without_calibration,
 )
+from polytomy.learners.validation import Validation, check_validation
 from polytomy.learners.workload import (
     ONE_SIDED,
     Trained,
@@ -244,6 +246,8 @@ class ProblemTrainer:
     fit_params : parameters of ``fit``, including the weights
         Those with a value for each row of X are reduced to the rows of a fit.
     takes_pairwise_values : whether X is a kernel matrix, so that columns are selected too
+    validation : tuple of Validation, from which each fit takes the rows of its own classes
+    class_indices : array of shape (n_rows,), what validation needs
     """
 
     estimator: Any
@@ -251,6 +255,8 @@ class ProblemTrainer:
     weight: Floats | None
     fit_params: Mapping[str, Any]
     takes_pairwise_values: bool
+    validation: tuple[Validation, ...]
+    class_indices: NDArray[np.intp]
 
     @classmethod
     def prepare(
@@ -265,9 +271,18 @@ class ProblemTrainer:
         """Return the trainer of a problem; see `train_estimator`."""
         prepared = prepare_estimator(estimator, seed)
         weight = weights_of_problem(problem, options, count_rows(X), model)
-        given = options.arguments_for(model).fit_params
-        fit_params = parameters_with_weights(prepared, given, weight)
-        return cls(prepared, X, weight, fit_params, takes_pairwise_values(prepared))
+        arguments = options.arguments_for(model)
+        for each in arguments.validation:
+            check_validation(prepared, each)
+        return cls(
+            prepared,
+            X,
+            weight,
+            parameters_with_weights(prepared, arguments.fit_params, weight),
+            takes_pairwise_values(prepared),
+            arguments.validation,
+            options.class_indices,
+        )
 
     def drop_weightless(self, problem: _Problem) -> _Problem:
         """Return the problem without samples of weight zero."""
@@ -280,9 +295,14 @@ class ProblemTrainer:
         model, rows, n_rows = copy_unfitted(self.estimator), problem.rows, count_rows(self.X)
         given = self.fit_params if fit_params is None else fit_params
         parameters = {name: take_values(value, rows, n_rows) for name, value in given.items()}
+        for each in self.validation:
+            own = each.of_partition(self.class_indices[rows], targets, problem.name)
+            parameters |= own.arguments()
         try:
             model.fit(self.samples(rows, rows), targets, **parameters)
         except Exception as error:
+            if problem.n_sides == 2:
+                check_objective(self.estimator, error)
             kind = name_kind(self.estimator)
             error.add_note(f'while training the {kind} of partition "{problem.name}"')
             raise

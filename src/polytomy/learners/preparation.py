@@ -287,6 +287,12 @@ def check_nested_parameters(estimator: Any, params: Mapping[str, Any]) -> None:
         )
 
 
+def accepts_missing(estimator: Any) -> bool:
+    """Return whether an estimator says that it accepts missing values, written as NaN."""
+    tags = tags_of(estimator)
+    return tags is not None and bool(tags.input_tags.allow_nan)
+
+
 def tags_of(estimator: Any) -> Any:
     """Return the tags of a value of the parameter ``estimator``, or None if it has none."""
     try:
@@ -374,3 +380,19 @@ def check_neighbours(estimator: Any, name: str) -> None:
             f'Partition "{name}" has {known} samples, fewer than the n_neighbors={wanted} of '
             f"{type(last).__name__}. Use n_neighbors={known} or fewer."
         )
+
+
+def check_objective(estimator: Any, error: Exception) -> None:
+    """Raise an ArgumentError if an estimator failed because it has an objective for many classes.
+
+    XGBoost sets it when an XGBClassifier is fitted on more than two classes, and clones keep it.
+    """
+    last = split_pipeline(estimator)[1]
+    objective = getattr(last, "objective", None)
+    if isinstance(objective, str) and objective.startswith("multi"):
+        other = "binary:logistic" if ":" in objective else "binary"
+        raise ArgumentError(
+            f'{type(last).__name__} has objective="{objective}", which is for more than two '
+            f"classes, but a binary has two: {error}. Fitting on many classes sets it. Use an "
+            f'estimator that has not been fitted, or set_params(objective="{other}").'
+        ) from error

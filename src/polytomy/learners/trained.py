@@ -23,10 +23,10 @@ from polytomy.calibration.calibrators import (
     calibrate,
     export_calibration,
 )
-from polytomy.errors import ArgumentError, SchemeError
+from polytomy.errors import ArgumentError, DataError, PolytomyError, SchemeError
 from polytomy.inputs.rows import count_rows, take_columns
-from polytomy.inputs.sparse import check_sparse
-from polytomy.learners.preparation import split_pipeline
+from polytomy.inputs.sparse import check_sparse, is_sparse
+from polytomy.learners.preparation import name_kind, split_pipeline
 from polytomy.onnx_graph import Graph, Value
 from polytomy.states import State, stored_as
 
@@ -101,15 +101,15 @@ class TrainedBinary:
             return 2.0 * self.side_chances(X)[:, self.positive_index] - 1.0
         if self.output is Output.CONSTANT:
             return np.full(count_rows(X), self.constant)
-        return self._ask(self._raw_scores, X, f'binary of partition "{self.name}"')
+        return self._ask(self._raw_scores, X, self.name)
 
     def side_chances(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of all sides of the model, for Output.SIDE."""
         model = self.estimator
-        return self._ask(model.predict_proba, X, f'model of partition "{model.name}"')
+        return self._ask(model.predict_proba, X, model.name)
 
     def _ask(
-        self, method: Callable[[Any], NDArray[np.float64]], X: Any, place: str
+        self, method: Callable[[Any], NDArray[np.float64]], X: Any, partition: str
     ) -> NDArray[np.float64]:
         X = check_sparse(X)
         if self.columns is not None:
@@ -117,6 +117,13 @@ class TrainedBinary:
         try:
             return method(X)
         except Exception as error:
+            place = f'{name_kind(self.fitted_estimator)} of partition "{partition}"'
+            is_plain = isinstance(error, TypeError | ValueError)
+            if is_sparse(X) and is_plain and not isinstance(error, PolytomyError):
+                raise DataError(
+                    f"X is sparse, but the {place} needs dense samples: {str(error).rstrip('.')}. "
+                    "Use X.toarray()."
+                ) from error
             error.add_note(f"while predicting with the {place}")
             raise
 

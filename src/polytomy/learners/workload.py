@@ -21,6 +21,7 @@ from polytomy.learners.problems import (
     balance_sides,
 )
 from polytomy.learners.trained import Output, TrainedBinary
+from polytomy.learners.validation import Validation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,11 +36,19 @@ class FitArguments:
         Further arguments by name. Those with n_rows values are reduced to the rows of each problem.
     given_weight : array of shape (n_rows,), optional
         The weights of the user.
+    validation : tuple of Validation, with class indices as labels
+        Each problem gets the rows of its own classes.
     """
 
     sample_weight: ArrayLike | None = None
     fit_params: Mapping[str, Any] = field(default_factory=dict)
     given_weight: ArrayLike | None = None
+    validation: tuple[Validation, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the arguments besides the weights."""
+        return [*self.fit_params, *(name for each in self.validation for name in each.names)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,7 +138,9 @@ class TrainingOptions:
                 for name, value in arguments.fit_params.items()
             }
             weight = class_weights(self.class_weight, self.classes, class_indices, given)
-            return FitArguments(weight, fit_params, given)
+            return replace(
+                arguments, sample_weight=weight, fit_params=fit_params, given_weight=given
+            )
 
         return replace(
             self,
@@ -252,7 +263,7 @@ class Workload:
     @property
     def shareable(self) -> list[int]:
         """Numbers of the dichotomies with two sides, and without `fit` arguments of their own."""
-        if self.options.arguments.fit_params:
+        if self.options.arguments.names:
             return []
         arguments = self.options.arguments
         return [

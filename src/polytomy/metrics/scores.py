@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.label_order import has_natural_order, match_class_order, order_labels
+from polytomy.inputs.label_order import (
+    find_class_order,
+    has_natural_order,
+    match_class_order,
+    order_labels,
+    read_categories,
+)
 from polytomy.metrics.hierarchical import score_hierarchy
 from polytomy.metrics.metric import (
     Additive,
@@ -219,7 +225,7 @@ CLASSWISE_ERROR = _classwise_error(check_bins(_ERROR_BINS))
 """The classwise calibration error as a function of judged samples."""
 
 
-# -- Metrics of predicted classes, of class probabilities and of ordered classes, and their table --
+# -- predictions and probabilities -----------------------------------------------------------------
 
 
 Floats = NDArray[np.float64]
@@ -467,6 +473,7 @@ def ranked_probability_score(
     0.72
     """
     judged = check_judged_samples(y, proba, classes, sample_weight)
+    class_order = find_class_order(judged.classes, class_order, read_categories(y))
     if class_order is None and _are_in_chosen_order(judged.classes):
         class_order = judged.classes
     order = _order("ranked_probability_score", judged.classes, class_order)
@@ -514,6 +521,8 @@ def mean_absolute_rank_error(
     """
     labels, predictions, weight = check_predicted_labels(y, predicted, sample_weight)
     found = list(dict.fromkeys([*labels, *predictions]))
+    if class_order is None:
+        class_order = read_categories(y)
     order = _order("mean_absolute_rank_error", found, class_order, allows_more=True)
     rank_of = {label: rank for rank, label in enumerate(order)}
     pairs = zip(labels, predictions, strict=True)

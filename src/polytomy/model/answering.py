@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from polytomy.errors import Argument, ArgumentError, PythonOnly
-from polytomy.inputs.arguments import Parameter, available_unless
+from polytomy.inputs.arguments import Parameter, available_unless, count_things
 from polytomy.inputs.numbers import check_confidence_levels, check_weights
 from polytomy.inputs.training_data import check_features
 from polytomy.learners.trained import TrainedBinary
@@ -67,6 +67,7 @@ class AnsweringMixin:
     n_jobs: int | None
     random_state: Any
     class_order: Any
+    class_order_: list[Any] | None
 
     @property
     def composition_(self) -> Composition:
@@ -251,7 +252,8 @@ class AnsweringMixin:
             Whether the level must hold for each class separately. A class with few training samples
             is then in most sets.
         allow_empty : bool, default=False
-            Whether a set may be empty. Otherwise it has at least the most plausible class.
+            Whether a set may be empty, or lack the class that `predict` returns. Otherwise it
+            always has that class; where `predict` makes no prediction, the class of least cost.
 
         Returns
         -------
@@ -309,7 +311,8 @@ class AnsweringMixin:
         if shift is not None:
             probabilities = shift.apply(probabilities)
             p_values[:, shift.prior == 0] = 0.0
-        sets = choose_sets(p_values, probabilities, levels, allow_empty=allow_empty)
+        winners = composition.choose(probabilities)
+        sets = choose_sets(p_values, winners, levels, allow_empty=allow_empty)
         return sets[:, :, 0] if is_single else sets
 
     # -- priors and costs --------------------------------------------------------------------------
@@ -500,7 +503,7 @@ class AnsweringMixin:
             scheme,
             self._fitted().classes,
             random_state=self.random_state,
-            class_order=self.class_order,
+            class_order=self.class_order_,
         )
         return self._copy_with(self.composition_.with_scheme(new, self.solver), scheme=scheme)
 
@@ -555,15 +558,10 @@ class AnsweringMixin:
         """
         kept = self._final("out_of_fold_proba_").probabilities
         scores = self.composition_.out_of_fold
-        if scores is None:
-            raise AttributeError(
-                f"{type(self).__name__} has no out_of_fold_proba_: the model was saved without it. "
-                "Fit it with keep_out_of_fold=True, and save it with out_of_fold=True."
-            )
-        if kept is None:
+        if scores is None or kept is None:
             raise AttributeError(
                 f"{type(self).__name__} has no out_of_fold_proba_. Fit it with "
-                "keep_out_of_fold=True."
+                "keep_out_of_fold=True, and save it with out_of_fold=True."
             )
         proba = np.full((scores.n_rows, kept.shape[1]), np.nan)
         proba[scores.rows] = kept
@@ -623,6 +621,6 @@ def scheme_as_html(scheme: Scheme | SchemeEnsemble) -> str:
     """
     lines = "\n\n".join(member.compact() for member in members_of(scheme)).splitlines()
     if len(lines) > _MOST_LINES:
-        lines = [*lines[:_MOST_LINES], f"… {len(lines) - _MOST_LINES} more lines"]
+        lines = [*lines[:_MOST_LINES], f"… {count_things(len(lines) - _MOST_LINES, 'more line')}"]
     text, summary = html.escape("\n".join(lines)), html.escape(repr(scheme)[1:-1])
     return f"<details open><summary>{summary}</summary><pre>{text}</pre></details>"

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
 
 from polytomy.errors import Argument, ArgumentError, ControlWarning, SchemeError, warn_caller
 from polytomy.inputs.arguments import did_you_mean
@@ -106,13 +107,14 @@ def make_dichotomies(
     """Return the dichotomy of each partition of the scheme, or of each side if it has more than 2.
 
     A name refers to the fitted model or the estimator given under it, or else to the default
-    estimator; a specification describes its own estimator. `estimators` stores the estimator of
-    each name and specification, so that several schemes get the same objects. Models that the
-    scheme does not name are ignored; `check_models` rejects them.
+    estimator; a specification describes its own estimator. A default in a FrozenEstimator is a
+    fitted model too. `estimators` stores the estimator of each name and specification, so that
+    several schemes get the same objects. Models that the scheme does not name are ignored;
+    `check_models` rejects them.
     """
     models = {} if models is None else models
     estimators = {} if estimators is None else estimators
-    adopted: dict[str, Partition] = {}
+    adopted: dict[str | None, Partition] = {}
     wanted = []
     binaries = [binary for node in scheme.nodes for binary in node.binaries]
     for number, (binary, sides) in enumerate(zip(binaries, iterate_sides(scheme), strict=True)):
@@ -122,24 +124,29 @@ def make_dichotomies(
             else binary.text
         )
         model = None if binary.is_specification else models.get(binary.text)
+        given = None if model is None else binary.text
+        is_default = model is None and not (binary.is_specification and binary.text)
+        if is_default and isinstance(default, FrozenEstimator):
+            model = default
+        model = model.estimator if isinstance(model, FrozenEstimator) else model
         if model is not None and is_fitted(model):
             partition = scheme.partitions[number]
-            earlier = adopted.setdefault(binary.text, partition)
+            earlier = adopted.setdefault(given, partition)
             if earlier.sides != partition.sides:
+                which = "in the FrozenEstimator" if given is None else f'"{given}"'
                 raise SchemeError(
-                    f'the trained model "{binary.text}" is used for different partitions, '
+                    f"the trained model {which} is used for different partitions, "
                     f"{_describe_sides(earlier)} and {_describe_sides(partition)}. Give each its "
-                    "own name."
+                    'own name, or use scheme="direct".'
                 )
             trained = adopt_model(model, partition.side_classes, name=name)
-            wanted += divide_partition(name, sides, binary, model, trained, binary.text)
+            wanted += divide_partition(name, sides, binary, model, trained, given)
             continue
         if binary not in estimators:
             if binary.is_specification:
                 estimators[binary] = estimator_from(binary.text, default)
             else:
                 estimators[binary] = default if model is None else model
-        given = None if model is None else binary.text
         wanted += divide_partition(name, sides, binary, estimators[binary], None, given)
     return wanted
 
@@ -445,6 +452,14 @@ def gives_probabilities(solver: Solver) -> bool:
     if callable(solver) or solver == AUTO:
         return True
     return find_method(solver, "solver").gives_probabilities
+
+
+def facts_from(solver: Solver) -> frozenset[str]:
+    """Return what a metric can know of a solver's predictions; see `JudgedSamples`."""
+    if gives_probabilities(solver):
+        return frozenset({"labels", "confidence", "probabilities"})
+    has_confidence = find_method(str(solver), "solver").gives_confidence
+    return frozenset({"labels", "confidence"} if has_confidence else {"labels"})
 
 
 def solve_by(solver: Solver, scheme: Scheme, decisions: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from polytomy.errors import (
     SchemeError,
     warn_caller,
 )
+from polytomy.inputs.arguments import count_things
 from polytomy.inputs.rows import count_rows, take_block, unchangeable
 from polytomy.inputs.sparse import check_sparse
 from polytomy.inputs.training_data import blocks_of_rows
@@ -39,7 +40,7 @@ from polytomy.model.decisions import (
     Costs,
     PriorShift,
     check_top_k,
-    take_top_classes,
+    sort_best,
 )
 from polytomy.model.out_of_fold import (
     FinalCalibration,
@@ -182,14 +183,21 @@ class Composition:
         -------
         array of shape (n_samples, n_classes)
         """
-        X = check_sparse(X)
-        n_rows = count_rows(X)
-        scores = np.empty((n_rows, len(self.classes)))
-        n_features = X.shape[1] if isinstance(X, np.ndarray) else 0
-        for block in blocks_of_rows(n_rows, len(self.binaries), n_features):
-            samples = self.preprocess(take_block(X, block))
-            scores[block] = self._score_block(samples, n_jobs)
+        scores = np.empty((count_rows(X), len(self.classes)))
+        for block, own in self._score_blocks(X, n_jobs):
+            scores[block] = own
         return scores
+
+    def _score_blocks(self, X: Any, n_jobs: int | None) -> Iterator[tuple[slice, Floats]]:
+        """Yield slices of the rows, and their scores.
+
+        All answers come from the same blocks: rounding may depend on the size of a block, and the
+        class of a close race on rounding.
+        """
+        X = check_sparse(X)
+        n_features = X.shape[1] if isinstance(X, np.ndarray) else 0
+        for block in blocks_of_rows(count_rows(X), len(self.binaries), n_features):
+            yield block, self._score_block(self.preprocess(take_block(X, block)), n_jobs)
 
     def solve(self, answers: Floats) -> Floats:
         """Return the scores of the classes, given the answers of all binaries.
@@ -211,11 +219,7 @@ class Composition:
 
     def predict(self, X: Any, n_jobs: int | None = None) -> NDArray[Any]:
         """Return the label of each sample, in bounded memory; see `labels`."""
-        X = check_sparse(X)
-        found = []
-        for block in blocks_of_rows(count_rows(X), len(self.binaries)):
-            samples = self.preprocess(take_block(X, block))
-            found.append(self.labels(self._score_block(samples, n_jobs)))
+        found = [self.labels(own) for _, own in self._score_blocks(X, n_jobs)]
         return found[0] if len(found) == 1 else np.concatenate(found or [self.classes[:0]])
 
     def labels(self, scores: Floats) -> NDArray[Any]:
@@ -224,6 +228,12 @@ class Composition:
             return self.costs.labels(scores, self.classes)
         labels: NDArray[Any] = self.classes[self.winners(scores)]
         return labels
+
+    def choose(self, probabilities: Floats) -> NDArray[np.intp]:
+        """Return the index of the predicted class of each row, even if no prediction is cheaper."""
+        if self.costs is None:
+            return self.winners(probabilities)
+        return np.asarray(np.argmin(probabilities @ self.costs.matrix, axis=1))
 
     def top_classes(
         self, X: Any, k: int, n_jobs: int | None = None
@@ -242,12 +252,11 @@ class Composition:
                 f'solver="{self.solver}" gives scores, not probabilities. Use '
                 'with_solver("least-squares").'
             )
-        return take_top_classes(
-            check_sparse(X),
-            k,
-            len(self.binaries),
-            lambda rows: self._score_block(self.preprocess(rows), n_jobs),
-        )
+        indices, best = np.empty((count_rows(X), k), dtype=np.intp), np.empty((count_rows(X), k))
+        for block, scores in self._score_blocks(X, n_jobs):
+            indices[block] = sort_best(scores, k)
+            best[block] = np.take_along_axis(scores, indices[block], axis=1)
+        return indices, best
 
     def winners(self, scores: Floats) -> NDArray[np.intp]:
         """Return the index of the class with the largest score in each row.
@@ -394,10 +403,9 @@ class Composition:
 
     def __repr__(self) -> str:
         solver = f'"{self.solver}"' if isinstance(self.solver, str) else repr(self.solver)
-        return (
-            f"<Composition of {len(self.binaries)} binaries for {len(self.classes)} classes, "
-            f"solved by {solver}>"
-        )
+        binaries = count_things(len(self.binaries), "binary", "binaries")
+        classes = count_things(len(self.classes), "class", "classes")
+        return f"<Composition of {binaries} for {classes}, solved by {solver}>"
 
 
 def _mean(scores: Iterable[Floats]) -> Floats:

@@ -13,7 +13,7 @@ samples, so that memory stays bounded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +23,6 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.errors import Argument, ArgumentError, SchemeError
 from polytomy.inputs.arguments import Parameter, is_boolean, is_count, list_names
 from polytomy.inputs.numbers import check_weights
-from polytomy.inputs.rows import count_rows, take_block
-from polytomy.inputs.training_data import blocks_of_rows
 from polytomy.model.arrangement import Arrangement
 from polytomy.onnx_graph import Graph, Value
 from polytomy.scheme import ClassRef, NodeRef, Scheme
@@ -612,28 +610,6 @@ def check_top_k(k: Any, n_classes: int) -> int:
             f" must be a whole number from 1 to {n_classes}, the number of classes.",
         )
     return int(k)
-
-
-def take_top_classes(
-    X: Any, k: int, n_binaries: int, score: Callable[[Any], Floats]
-) -> tuple[Indices, Floats]:
-    """Return the k classes with the largest scores, in blocks of rows, and their scores.
-
-    Parameters
-    ----------
-    X : samples
-    k : number of classes
-    n_binaries : number of decision values per sample
-    score : function that returns the scores of some samples
-    """
-    n_rows = count_rows(X)
-    classes = np.empty((n_rows, k), dtype=np.intp)
-    best = np.empty((n_rows, k))
-    for block in blocks_of_rows(n_rows, n_binaries):
-        scores = score(take_block(X, block))
-        classes[block] = sort_best(scores, k)
-        best[block] = np.take_along_axis(scores, classes[block], axis=1)
-    return classes, best
 
 
 def sort_best(scores: Floats, k: int) -> Indices:

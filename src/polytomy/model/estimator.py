@@ -34,6 +34,7 @@ from polytomy.inputs.numbers import CLASS_WEIGHT, class_weights
 from polytomy.learners.preparation import check_nested_parameters, resolve_estimator, tags_of
 from polytomy.learners.svm.matrix import MEMORY_BUDGET
 from polytomy.learners.trained import is_fitted
+from polytomy.learners.validation import split_validation
 from polytomy.learners.workload import FitArguments, TrainingListener, TrainingOptions
 from polytomy.model.arrangement import AUTO, gives_probabilities
 from polytomy.solvers.solving import METHODS
@@ -159,7 +160,9 @@ def make_training_options(
         weight = own
         if len(class_indices):  # otherwise the rows are on a cluster
             weight = class_weights(classifier.class_weight, classes, class_indices, own)
-        return FitArguments(weight, arguments, own)
+        others, validation = split_validation(arguments)
+        encoded = tuple([each.encoded(classes) for each in validation])
+        return FitArguments(weight, others, own, encoded)
 
     cv = choose_folds(classifier.cv, len(class_indices))
     return TrainingOptions(

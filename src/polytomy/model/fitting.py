@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from polytomy.calibration.folds import Folds
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
+from polytomy.inputs.arguments import count_things
 from polytomy.inputs.rows import group_rows
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.any_estimator import train_estimators, update_binary
@@ -202,7 +203,8 @@ def warn_of_shortcomings(binaries: Sequence[TrainedBinary]) -> None:
     shown = " ".join(shortcomings[:_MOST_SHORTCOMINGS])
     more = len(shortcomings) - _MOST_SHORTCOMINGS
     if more > 0:
-        shown += f" {more} more partitions have the same problem."
+        verb = "has" if more == 1 else "have"
+        shown += f" {count_things(more, 'more partition')} {verb} the same problem."
     warn_caller(shown, CalibrationWarning)
 
 
@@ -214,8 +216,8 @@ def update_binaries(
 ) -> list[TrainedBinary]:
     """Return the uncalibrated binaries after one more batch; `binaries` is None for the first."""
     for arguments in (options.arguments, *options.arguments_by_model.values()):
-        if arguments.fit_params:
-            raise ArgumentError(f"partial_fit does not take {', '.join(arguments.fit_params)}.")
+        if arguments.names:
+            raise ArgumentError(f"partial_fit does not take {', '.join(arguments.names)}.")
     rows_of_class = group_rows(options.class_indices, len(options.classes))
     seeds = partition_seeds(options.random_state, len(dichotomies))
     updated: list[TrainedBinary | None] = [each.trained for each in dichotomies]

@@ -141,21 +141,21 @@ def find_fold_rule(
 ) -> FoldRule | None:
     """Return what the folds of a fit are for, or None if nothing needs folds.
 
-    "auto" learns no final calibration if all binaries were trained elsewhere, because they may have
-    been trained on these very samples.
+    Models that were trained elsewhere are assumed not to know the rows of this fit: what they
+    answer for them is out of fold.
     """
     final_calibration = options.final_calibration
     is_automatic = isinstance(final_calibration, str) and final_calibration == "auto"
     has_folds = learns_from_rows(options.calibration, dichotomies)
     is_given = all(each.trained is not None for each in dichotomies)
     is_wanted = final_calibration is not None and n_classes >= 2
-    if is_automatic and (is_given or not (has_folds or options.wants_probabilities)):
+    if is_automatic and not (has_folds or options.wants_probabilities):
         is_wanted = False
     (seed,) = partition_seeds(options.random_state, 1)
     if not is_wanted:
         return FoldRule(None, None, seed) if has_folds else None
-    is_enough = is_automatic and not has_folds
-    return FoldRule(final_calibration, _ENOUGH_ROWS if is_enough else None, seed)
+    needs_few = is_automatic and not (has_folds or is_given)
+    return FoldRule(final_calibration, _ENOUGH_ROWS if needs_few else None, seed)
 
 
 def plan_folds(rule: FoldRule, X: Any, n_binaries: int, options: TrainingOptions) -> Folds:

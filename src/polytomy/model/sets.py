@@ -137,12 +137,20 @@ def collect_conformity(
 
 
 def choose_sets(
-    p_values: Floats, probabilities: Floats, levels: Floats, *, allow_empty: bool
+    p_values: Floats, winners: NDArray[np.intp], levels: Floats, *, allow_empty: bool
 ) -> NDArray[np.bool_]:
     """Return which classes are in the set of each sample, for each level.
 
-    A set that would be empty gets the class with the largest p-value, or the likeliest of several,
-    so that the sets of higher levels contain those of lower ones.
+    Unless sets may be empty, the predicted class is in all sets of a sample. Its p-value may be
+    smaller than that of another class, if the classes have different weights or are compared
+    separately.
+
+    Parameters
+    ----------
+    p_values : array of shape (n_samples, n_classes)
+    winners : array of shape (n_samples,), the predicted classes
+    levels : array of shape (n_levels,)
+    allow_empty : whether sets have only classes with a large p-value
 
     Returns
     -------
@@ -150,10 +158,7 @@ def choose_sets(
     """
     sets = p_values[:, :, None] > 1.0 - levels + _TOLERANCE
     if not allow_empty:
-        best = p_values == p_values.max(axis=1, keepdims=True)
-        first = np.argmax(np.where(best, probabilities, -1.0), axis=1)
-        is_empty = ~sets.any(axis=1)
-        sets[np.arange(len(sets)), first] |= is_empty
+        sets[np.arange(len(sets)), winners] = True
     return np.asarray(sets)
 
 

@@ -19,6 +19,7 @@ from polytomy.calibration.calibrators import HeldOut, fit_calibrators
 from polytomy.calibration.reservoir import Batch, Reservoir
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
 from polytomy.inputs.arguments import available_unless, check_parameters
+from polytomy.inputs.label_order import find_class_order, read_categories
 from polytomy.inputs.rows import group_rows
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.inputs.training_data import check_batch_labels, check_training_data
@@ -77,6 +78,7 @@ class StreamingMixin:
     prediction_dtype: Any
     random_state: Any
     class_order: Any
+    class_order_: list[Any] | None
     reservoir_size: int
     reservoir_: Reservoir
     composition_: Composition
@@ -115,6 +117,7 @@ class StreamingMixin:
         """
         check_parameters(self, CLASSIFIER_CHECKS)
         earlier = self._trained_so_far()
+        categories = read_categories(y) or read_categories(classes)
         X, y = check_training_data(self, X, y, reset=earlier is None)
         known = None if earlier is None else earlier.classes
         self.classes_ = check_batch_labels(np.asarray(y), classes, known)
@@ -124,11 +127,13 @@ class StreamingMixin:
         )
         plan, dichotomies = None, () if earlier is None else earlier.dichotomies
         if earlier is None:
+            labels = self.classes_.tolist()
+            self.class_order_ = find_class_order(labels, self.class_order, categories)
             scheme = scheme_from(
                 self.scheme,
                 self.classes_,
                 random_state=self.random_state,
-                class_order=self.class_order,
+                class_order=self.class_order_,
             )
             plan = self._plan(scheme, resolve_estimator(self.estimator))
             dichotomies = plan.dichotomies

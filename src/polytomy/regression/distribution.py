@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import ArgumentError
+from polytomy.inputs.arguments import count_things
 from polytomy.inputs.numbers import check_levels
 from polytomy.metrics.continuous import crps_of_bins
 from polytomy.states import State, field_values, stored_as
@@ -68,8 +69,8 @@ class BinnedDistribution:
     def __repr__(self) -> str:
         low, high = self.edges[[0, -1]]
         return (
-            f"<BinnedDistribution of {len(self)} samples: {self.masses.shape[1]} bins from "
-            f"{low:.4g} to {high:.4g}>"
+            f"<BinnedDistribution of {count_things(len(self), 'sample')}: "
+            f"{self.masses.shape[1]} bins from {low:.4g} to {high:.4g}>"
         )
 
     # -- functions -------------------------------------------------------------------------------
@@ -157,9 +158,13 @@ class BinnedDistribution:
     # -- numbers ---------------------------------------------------------------------------------
 
     def mean(self) -> Floats:
-        """Return the mean of each distribution."""
-        centre = self._centre()
-        return np.asarray(centre + self.masses @ (self._middles() - centre))
+        """Return the mean of each distribution, never outside the first and last edges.
+
+        Means of positive values keep their relative precision, however different the values are.
+        """
+        # Sums are for each row alone, so that one sample and many have the same mean.
+        totals = (self.masses * self._middles()).sum(axis=1) / self.masses.sum(axis=1)
+        return np.asarray(np.clip(totals, *self.support()))
 
     def median(self) -> Floats:
         """Return the median of each distribution."""
@@ -175,10 +180,8 @@ class BinnedDistribution:
         if scale == 0.0:
             return np.zeros(len(self))
         # In units of the whole range, squares neither overflow nor underflow.
-        middles = (self._middles() - self._centre()) / scale
-        widths = np.diff(self.edges) / scale
-        means = (self.masses @ middles)[:, np.newaxis]
-        squares = (middles - means) ** 2 + widths**2 / 12.0
+        deviations = self._middles() / scale - self.mean()[:, np.newaxis] / scale
+        squares = deviations**2 + (np.diff(self.edges) / scale) ** 2 / 12.0
         return np.asarray(scale * np.sqrt(np.sum(self.masses * squares, axis=1)))
 
     def support(self) -> tuple[float, float]:
@@ -198,9 +201,6 @@ class BinnedDistribution:
         return crps_of_bins(values, self.edges, self.masses)
 
     # -- parts of the above ----------------------------------------------------------------------
-
-    def _centre(self) -> float:
-        return float(0.5 * self.edges[0] + 0.5 * self.edges[-1])
 
     def _middles(self) -> Floats:
         return np.asarray(0.5 * self.edges[:-1] + 0.5 * self.edges[1:])

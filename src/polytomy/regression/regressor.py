@@ -16,6 +16,7 @@ from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.inputs.arguments import Parameter, check_parameters, is_boolean
 from polytomy.inputs.numbers import check_confidence_levels, check_levels, check_weights
 from polytomy.inputs.training_data import check_features, check_regression_data
+from polytomy.learners.validation import split_validation
 from polytomy.model.arrangement import Solver, gives_probabilities
 from polytomy.model.estimator import CLASSIFIER_CHECKS, FollowsEstimatorMixin, undone_if_interrupted
 from polytomy.model.scheme_argument import SchemeArgument
@@ -155,6 +156,9 @@ memory_budget, prediction_dtype, shared_preprocessing
         classifier = PolytomyClassifier(
             **{name: getattr(self, name) for name in CLASSIFIER_PARAMETERS}, keep_out_of_fold=True
         )
+        fit_params, validation = split_validation(fit_params)
+        for each in validation:
+            fit_params |= each.with_labels(bins.assign).arguments()
         classifier.fit(X, bins.assign(y), sample_weight, **fit_params)
         self.bins_, self.n_bins_ = bins, bins.n_bins
         self._learn_from(find_probabilities(classifier, len(y)), y, weight)

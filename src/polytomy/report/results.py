@@ -5,8 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from polytomy.report import figures as score_figures
 from polytomy.report import tables
+from polytomy.report.figures import (
+    ScoreRow,
+    TimedScore,
+    draw_ranks,
+    draw_scores,
+    draw_scores_against_time,
+)
 from polytomy.report.markup import (
     Child,
     Markup,
@@ -21,7 +27,7 @@ from polytomy.report.markup import (
     tabs,
     tag,
 )
-from polytomy.trials import MEASURES, Beside, Cell, Comparison, Results, Table, summarise
+from polytomy.trials import MEASURES, Beside, Comparison, Results, Table, summarise
 from polytomy.trials.results import Interval, PairName, format_cell
 from polytomy.trials.summary import HEADLINE, Lead, compare_on, find_lead
 
@@ -60,7 +66,7 @@ def result_section(results: Results, beside: Sequence[Beside], names: tables.Nam
 
 def _unfinished_warning(results: Results) -> Markup | None:
     # Datasets without a finished trial are only in the facts.
-    counts = dict.fromkeys(results.facts or (), 0) | count_trials(results)
+    counts = dict.fromkeys(results.facts, 0) | count_trials(results)
     if len(set(counts.values())) < 2:
         return None
     most = max(counts.values())
@@ -85,8 +91,8 @@ def _pairs_table(results: Results, dataset: str, names: tables.Names) -> list[Ch
         return []
     headline = results.table(HEADLINE)
     others = [table for table in map(results.table, _FURTHER) if table.rows]
-    scores = {pair: cells[0] for pair, cells in zip(headline.rows, headline.cells, strict=True)}
-    order = sorted(scores, key=lambda pair: -(cell.mean if (cell := scores[pair]) else 0))
+    scores = {pair: cell for pair, _, cell in headline.entries()}
+    order = sorted(scores, key=lambda pair: -scores[pair].mean)
     heads = [heading("configuration and method", is_number=False)]
     heads += [heading("accuracy", first="largest"), heading("behind the best", first="largest")]
     heads += [heading(each.measure.short_title, first=each.measure.best) for each in others]
@@ -95,7 +101,7 @@ def _pairs_table(results: Results, dataset: str, names: tables.Names) -> list[Ch
             tables.heading_cell(names[pair]),
             tables.score_cell(scores[pair]),
             _behind_cell(results, dataset, pair, lead.pair),
-            *(tables.score_cell(_find_cell(table, pair)) for table in others),
+            *(tables.score_cell(table.cell(pair)) for table in others),
         ]
         for pair in order
     ]
@@ -106,11 +112,6 @@ def _pairs_table(results: Results, dataset: str, names: tables.Names) -> list[Ch
         data_table(f"All pairs on {dataset}, the most accurate first", heads, rows),
         tag("p", note, class_="note"),
     ]
-
-
-def _find_cell(table: Table, pair: PairName) -> Cell | None:
-    row = table.row_of(pair)
-    return table.cells[table.rows.index(row)][0] if row in table.rows else None
 
 
 def _behind_cell(results: Results, dataset: str, pair: PairName, best: PairName) -> Markup:
@@ -146,7 +147,7 @@ def _datasets_table(results: Results, names: tables.Names) -> list[Child]:
     """Return the best pairs on each dataset, and its size."""
     leads = {dataset: find_lead(results, dataset) for dataset in results.datasets}
     losses = results.table("log_loss")
-    facts, counts = results.facts or {}, count_trials(results)
+    facts, counts = results.facts, count_trials(results)
     has_estimators = len({each["estimator"] for each in facts.values()}) > 1
     heads = [heading(text, is_number=False) for text in ("dataset", "most accurate")]
     heads += [heading(text, first="largest") for text in ("accuracy", "lead")]
@@ -155,13 +156,12 @@ def _datasets_table(results: Results, names: tables.Names) -> list[Child]:
     heads += [heading(text, first="largest") for text in sizes]
     heads += [heading("binary classifier", is_number=False)] if has_estimators else []
     rows = []
-    for k, dataset in enumerate(results.datasets):
+    for dataset in results.datasets:
         own = facts.get(dataset, {})
         numbers = (counts[dataset], own.get("n_samples"), own.get("n_features"))
         row = [tag("th", dataset, scope="row"), *_lead_cells(leads[dataset], names)]
         if losses.rows:
-            cells = [cells[k] for cells in losses.cells]
-            row.append(_best_cell(dict(zip(losses.rows, cells, strict=True)), names))
+            row.append(_best_cell(losses, dataset, names))
         row += [
             number_cell(number, "" if number is None else f"{number:,}")
             for number in (*numbers, len(own.get("classes", ())) or None)
@@ -193,8 +193,9 @@ def _lead_cells(lead: Lead | None, names: tables.Names) -> list[Markup]:
     ]
 
 
-def _best_cell(cells: Mapping[PairName, Cell | None], names: tables.Names) -> Markup:
-    best = {pair: cell for pair, cell in cells.items() if cell and cell.is_best}
+def _best_cell(table: Table, dataset: str, names: tables.Names) -> Markup:
+    own = [(pair, cell) for pair, name, cell in table.entries() if name == dataset]
+    best = {pair: cell for pair, cell in own if cell.is_best}
     if not best:
         return number_cell(None)
     cell = next(iter(best.values()))
@@ -247,17 +248,17 @@ def _score_plots(
     if table.measure.best is None:
         return None
     figures = []
-    for k, dataset in enumerate(table.datasets):
+    for dataset in table.datasets:
         rows = [
-            score_figures.ScoreRow(
+            ScoreRow(
                 names[pair], cell, other.theirs if (other := beside.get((dataset, pair))) else None
             )
-            for pair, cells in zip(table.rows, table.cells, strict=True)
-            if (cell := cells[k]) is not None
+            for pair, name, cell in table.entries()
+            if name == dataset
         ]
         if rows:
-            figures.append(figure(dataset, score_figures.draw_scores(rows, table.measure, dataset)))
-    is_repeated = any(cell and cell.n_repeats > 1 for cells in table.cells for cell in cells)
+            figures.append(figure(dataset, draw_scores(rows, table.measure, dataset)))
+    is_repeated = any(cell.n_repeats > 1 for *_, cell in table.entries())
     mark = "mean and standard deviation over the trials" if is_repeated else "a single trial"
     note = f"● {mark}; a ring marks the best."
     if beside:
@@ -270,7 +271,7 @@ def _rank_plot(results: Results, table: Table, names: tables.Names) -> Markup | 
     if ranked is None:
         return None
     pairs, ranking = ranked
-    drawn = score_figures.draw_ranks([names[pair] for pair in pairs], ranking, table.measure.title)
+    drawn = draw_ranks([names[pair] for pair in pairs], ranking, table.measure.title)
     note = (
         f"Ranks of the means, averaged over the {ranking.n_datasets} datasets on which all pairs "
         "were measured. A bar on the right joins pairs that do not differ significantly: their "
@@ -321,13 +322,13 @@ def times_section(results: Results, names: tables.Names) -> Markup | None:
         figures = []
         for dataset in results.datasets:
             points = [
-                score_figures.TimedScore(names[pair], seconds.mean, score)
+                TimedScore(names[pair], seconds.mean, score)
                 for pair in results.pairs
                 if (seconds := results.cell(measure, dataset, pair)) is not None
                 and (score := results.cell(HEADLINE, dataset, pair)) is not None
             ]
             if points:
-                drawn = score_figures.draw_scores_against_time(
+                drawn = draw_scores_against_time(
                     points, dataset, MEASURES[HEADLINE].title, f"Mean {title.lower()}"
                 )
                 figures.append(figure([dataset, tag("span", "accuracy", class_="unit")], drawn))

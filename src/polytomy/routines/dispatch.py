@@ -6,8 +6,8 @@ load or a routine has to be compiled.
 
 Compiling a routine takes seconds, and its reference twin may be done by then. So the twin stands in
 for it as long as the routine is neither in memory nor in Numba's cache. Each twin has a budget in
-seconds, and every call reduces it. A call that exceeds the budget compiles the routine, so no
-process keeps using the slow twin. A twin estimates its time from its arguments (`spend`). The
+seconds (`BUDGETS`), and every call reduces it. A call that exceeds the budget compiles the routine,
+so no process keeps using the slow twin. A twin estimates its time from its arguments (`spend`). The
 figures were measured on one machine and rounded up; they do not depend on a clock, so the same
 calls always use the same twins.
 
@@ -35,8 +35,12 @@ from typing import Any
 from polytomy.errors import ArgumentError, RoutineWarning, warn_caller
 from polytomy.routines.threads import RoutineFailure, run_aside
 
-BUDGET = 2.0
-"""Seconds that the twin of a routine may take in a process: less than most take to compile."""
+BUDGETS = {"smo": 2.0, "linear": 2.0}
+"""Seconds that the twins of training routines may take in a process, by subject: they take ten
+seconds to compile."""
+
+BUDGET = 0.25
+"""The same for all others, which compile in a second or two and are called again and again."""
 
 _left: dict[str, float] = {}
 """The remaining seconds of the routines whose twins have been used."""
@@ -56,9 +60,9 @@ def run_stand_in(name: str, twin: Callable[..., Any], arguments: tuple[Any, ...]
     >>> def wait(seconds):
     ...     spend(seconds)
     ...     return f"waited {seconds} s"
-    >>> run_stand_in("wait", wait, (1.5,))
-    'waited 1.5 s'
-    >>> run_stand_in("wait", wait, (1.5,))
+    >>> run_stand_in("wait", wait, (0.15,))
+    'waited 0.15 s'
+    >>> run_stand_in("wait", wait, (0.15,))
     Traceback (most recent call last):
     polytomy.routines.dispatch.OverBudget
     """
@@ -76,7 +80,7 @@ def spend(seconds: float) -> None:
     """
     name = _standing_in_for.get()
     if name:
-        left = _left.get(name, BUDGET)
+        left = _left.get(name, BUDGETS.get(name.partition(".")[0], BUDGET))
         _left[name] = max(0.0, left - seconds)
         if seconds > left:
             raise OverBudget
@@ -199,8 +203,9 @@ def time_of_change(subject: str) -> float:
     subjects share.
     """
     own = _COMPILED.parent.glob(f"[cr]*/{subject}*.py")
-    shared = (_COMPILED.parent / "compiling.py", _COMPILED / "kernels.py")
-    return max((file.stat().st_mtime for file in (*own, *shared) if file.exists()), default=0.0)
+    shared = ("compiling.py", "compiled/kernels.py", "compiled/linear_systems.py")
+    files = [*own, *(_COMPILED.parent / name for name in shared)]
+    return max((file.stat().st_mtime for file in files if file.exists()), default=0.0)
 
 
 @cache

@@ -20,12 +20,7 @@ from numpy.typing import NDArray
 
 from polytomy.errors import PolytomyError
 from polytomy.routines.dispatch import compiled_routine, explain_cause, has_machine_code
-from polytomy.routines.reference.kernels import (
-    KERNEL_VALUES,
-    KINDS,
-    MatrixRows,
-    nothing_to_make,
-)
+from polytomy.routines.reference.kernels import KINDS, whole_matrix
 from polytomy.routines.reference.linear import LinearForm, LinearProblems, LinearSamples
 from polytomy.routines.reference.smo import FROM_FIRST_RUN, Problems
 from polytomy.routines.threads import RoutineFailure
@@ -234,14 +229,13 @@ def _training_example() -> Example:
         ends=np.array([2]),
         signs=np.array([-1.0, 1.0]),
         bounds=np.ones((2, 2)),
-        parameters=np.array([_RBF[1:], _RBF[1:]]),
-        diagonals=np.ones((2, 2)),
+        diagonal=np.ones(2),
         tolerances=np.array([1e-3]),
         most_steps=np.array([-1]),
         shrinks=np.array([True]),
     )
-    matrix = MatrixRows(np.eye(2, dtype=np.float32), np.empty((0, 0)), nothing_to_make())
-    arguments = problems, matrix, KERNEL_VALUES, FROM_FIRST_RUN, np.empty(4, dtype=np.float32)
+    matrix = whole_matrix(np.eye(2, dtype=np.float32))
+    arguments = problems, matrix, FROM_FIRST_RUN, np.empty(4, dtype=np.float32)
     return Example("smo", "train_machines", arguments)
 
 
@@ -270,17 +264,14 @@ def _bank_examples() -> Iterator[Example]:
     yield Example("banks", "count_pair_votes", (np.zeros((1, 1)), sums, sums, *pair))
     rows = np.zeros(1, dtype=np.intp)
     weights = np.array([0, 1]), rows, sums
-    for holds_values, dtype in ((False, np.float64), (True, np.float32)):
-        matrix, place = np.empty((2, 2), dtype), (0, 0)
-        arguments = np.eye(2), np.ones(2), np.ones(2), _RBF, holds_values, matrix, *place
-        yield Example("kernels", "store_products", arguments)
+    block = np.eye(2), np.ones(2), np.ones(2), _RBF, np.empty((2, 2), np.float32), 0, 0
+    yield Example("kernels", "store_products", block)
+    for dtype in (np.float64, np.float32):
         centre = np.zeros(1, dtype)
         dense = np.zeros((1, 1)), np.zeros((1, 1)), rows, centre, centre, _RBF, weights
         yield Example("banks", "add_dense_scores", (*dense, np.zeros((1, 1))))
         sparse = _sparse_row(dtype), _sparse_row(dtype), rows, 1, _RBF, weights
         yield Example("banks", "add_sparse_scores", (*sparse, np.zeros((1, 1))))
-        products = np.zeros((1, 1), dtype), centre, centre
-        yield Example("kernels", "transform_products", (*products, _RBF))
 
 
 def _sparse_row(dtype: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:

@@ -109,7 +109,7 @@ def parse_with_warnings(text: str, name: str = "<text>") -> tuple[Scheme, tuple[
         kind = type(text).__name__
         raise TypeError(f"a control text must be a str; got {kind}. Use pt.read to read a file.")
     source = Source(text, name)
-    return resolve_tree(parse_text(source), source)
+    return resolve_tree(parse_text(source, explain_design), source)
 
 
 def resolve_tree(tree: Branch, source: Source) -> tuple[Scheme, tuple[Problem, ...]]:
@@ -255,17 +255,14 @@ class _Resolver:
         return one_model_code(count)
 
     def _designed(self, branch: Designed) -> CodingMatrix:
-        try:
-            if branch.design not in SHORT_FORMS:
-                known = [f"@{name}" for name in SHORT_FORMS]
-                raise ArgumentError(
-                    f"@{Word(branch.design, False, 0, 0).shown} is not a design; the designs are "
-                    f"{', '.join(known)}.{did_you_mean(f'@{branch.design}', known)} To write a "
-                    "tree, nest braces"
-                )
-            code = SHORT_FORMS[branch.design].expand(len(branch.branches))
-        except ArgumentError as error:
-            self.report.add(branch.span, str(error))
+        reason = explain_design(branch.design)
+        if not reason:
+            try:
+                code = SHORT_FORMS[branch.design].expand(len(branch.branches))
+            except ArgumentError as error:
+                reason = str(error)
+        if reason:
+            self.report.add(branch.span, reason)
             return TWO_WAY
         self._count_entries(code.n_rows * code.n_classes, branch.span)
         return code
@@ -364,6 +361,17 @@ class _Resolver:
                 self.report.add(branch.partitions[row].span, str(problem))
 
 
+def explain_design(name: str) -> str:
+    """Return why there is no design of this name, with the nearest one; nothing if there is."""
+    if name in SHORT_FORMS:
+        return ""
+    known = [f"@{each}" for each in SHORT_FORMS]
+    return (
+        f"@{Word(name, False, 0, 0).shown} is not a design; the designs are {', '.join(known)}."
+        f"{did_you_mean(f'@{name}', known)} To write a tree, nest braces"
+    )
+
+
 def _index_places(source: Source, partition: WrittenPartition) -> list[tuple[int, Span]]:
     """Return the indices of a partition with their positions.
 
@@ -420,37 +428,34 @@ def translate_letter(letter: str, options: str) -> str:
 _QUOTES_AND_COMMENTS = re.compile(r'"(?:[^"\\\n\r]|\\[^\n\r])*"|#[^\n]*')
 
 
-def parse_bounded(text: str, n_partitions: int, design: str) -> Scheme:
+def parse_bounded(text: str, n_partitions: int) -> Scheme:
     """Return the scheme of a text from a file that is not trusted; SchemeError if it is too large.
 
     Parameters
     ----------
     text : control text
     n_partitions : number of partitions that it may have
-    design : the only design that it may have
     """
     # A few packed bytes can hold a text that takes minutes to parse.
     bare = _QUOTES_AND_COMMENTS.sub("", text)
-    if max(bare.count(";"), bare.count("{")) > n_partitions:
-        raise SchemeError(f"the scheme has more partitions than the {n_partitions} of the model")
     source = Source(text, "scheme")
-    tree = parse_text(source)
-    # A design of a few words can stand for millions of partitions.
-    if _count_designed(tree, design) > n_partitions:
-        raise SchemeError(
-            f"the scheme contains a design that is not {design}, or has more partitions than the "
-            f"{n_partitions} of the model"
-        )
-    return resolve_tree(tree, source)[0]
+    if max(bare.count(";"), bare.count("{")) <= n_partitions:
+        tree = parse_text(source)
+        # A design of a few words can stand for millions of partitions.
+        if _count_designed(tree) <= n_partitions:
+            return resolve_tree(tree, source)[0]
+    raise SchemeError(f"the scheme has more partitions than the {n_partitions} of the model")
 
 
-def _count_designed(tree: Branch, design: str) -> float:
-    """Return the number of partitions that designs stand for; infinity for another design."""
+def _count_designed(tree: Branch) -> float:
+    """Return the number of partitions that designs stand for; infinity if it is not known."""
     waiting, count = [tree], 0.0
     while waiting:
         branch = waiting.pop()
         if isinstance(branch, Designed):
-            count += len(branch.branches) if branch.design == design else math.inf
+            form = SHORT_FORMS.get(branch.design)
+            own = -1 if form is None else form.count_partitions(len(branch.branches))
+            count += own if own >= 0 else math.inf
         if not isinstance(branch, Leaf):
             waiting.extend(branch.branches)
     return count

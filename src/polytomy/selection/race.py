@@ -29,7 +29,7 @@ from polytomy.calibration.folds import (
     row_numbers,
 )
 from polytomy.errors import Argument, ArgumentError, PolytomyError, warn_caller
-from polytomy.inputs.arguments import did_you_mean
+from polytomy.inputs.arguments import Parameter
 from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import group_rows, take_columns, take_rows
 from polytomy.inputs.seeds import partition_seeds
@@ -41,7 +41,7 @@ from polytomy.learners.svm.suitability import (
 )
 from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.metrics import METRICS, JudgedSamples, Metric
-from polytomy.model.arrangement import check_solver
+from polytomy.model.arrangement import check_solver, facts_from
 from polytomy.model.composition import Composition
 from polytomy.model.fitting import TrainingPlan, fit_binaries, plan_training
 from polytomy.model.scheme_argument import members_of, scheme_from
@@ -60,8 +60,6 @@ Fold = tuple[Rows, Rows]
 _CLEAR_LOSS = 3.0
 # With fewer samples than this, no candidate is dropped.
 _LEAST_SAMPLES = 30
-_LABELS = frozenset({"labels"})
-_PROBABILITIES = frozenset({"labels", "confidence", "probabilities"})
 
 
 def comparison_folds(
@@ -261,12 +259,8 @@ def find_metric(name: str) -> Metric:
     >>> find_metric("accuracy").larger_is_better
     True
     """
-    known = [each.name for each in METRICS.values() if each.needs_only_predictions]
-    if not isinstance(name, str) or name not in known:
-        raise ArgumentError(
-            Argument("scoring"),
-            f" must be one of {', '.join(known)}; got {name!r}.{did_you_mean(name, known)}",
-        )
+    known = tuple(each.name for each in METRICS.values() if each.needs_only_predictions)
+    Parameter("scoring", choices=known).check(name)
     return METRICS[name]
 
 
@@ -560,8 +554,8 @@ class FoldMeasurer:
         """Return the value of each metric, the losses to compare, and their weights."""
         training = self.setup.training
         weight = check_weights(self.setup.sample_weight[held_out], len(held_out))
-        known = _PROBABILITIES if candidate.gives_probabilities else _LABELS
         truth, labels = training.class_indices[held_out], training.classes.tolist()
+        known = facts_from(candidate.solver)
         judged = JudgedSamples(truth, scores, weight, labels, winners, known)
         values = {
             each.name: each.function(judged) if each.can_judge(judged) else np.nan
@@ -646,7 +640,7 @@ class _Batch:
         """Do the same with kernel matrices of all the data; return whether that is possible."""
         options = self.options
         grid = self.measurer.kernel_grid()
-        if grid is None or options.arguments.fit_params or options.arguments_by_model:
+        if grid is None or options.arguments.names or options.arguments_by_model:
             return False
         # All values of C use the binaries of the first, so that they are trained together.
         entries = [entry for point in self.points for entry in point.entries]

@@ -404,6 +404,7 @@ GREEDY = Method(
     summary="a score for the class at the end of the greedy walk, else zero",
     reference="Mills, Solving for multi-class: a survey and synthesis",
     gives_probabilities=False,
+    gives_confidence=True,
     needs=TREE,
     function_of_scheme=_score_scheme_greedily,
 )

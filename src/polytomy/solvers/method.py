@@ -311,6 +311,7 @@ class Method:
     summary : one line that says what it returns, for tables and help
     reference : the publication it comes from
     gives_probabilities : whether it returns probabilities, so that `solve` accepts it, or scores
+    gives_confidence : whether the largest score is the probability of its class
     needs : the structure that a code must have
     uses_only_signs : whether only the signs of decisions matter, so that binaries need no
         calibration
@@ -330,6 +331,7 @@ class Method:
     summary: str = ""
     reference: str = ""
     gives_probabilities: bool = True
+    gives_confidence: bool = False
     needs: Structure = ANY_CODE
     uses_only_signs: bool = False
     counts_votes: bool = False

@@ -36,7 +36,14 @@ from polytomy.learners.trained import TrainedBinary
 from polytomy.learners.workload import TrainingOptions
 from polytomy.metrics import METRICS, JudgedSamples
 from polytomy.metrics.scores import check_bins, reliability_sums
-from polytomy.model.arrangement import AUTO, Solver, bind_classes, check_solver, gives_probabilities
+from polytomy.model.arrangement import (
+    AUTO,
+    Solver,
+    bind_classes,
+    check_solver,
+    facts_from,
+    gives_probabilities,
+)
 from polytomy.model.composition import Composition
 from polytomy.model.fitting import TrainedBinaries, TrainingPlan, fit_binaries, plan_training
 from polytomy.model.scheme_argument import SchemeArgument, members_of, scheme_from
@@ -359,7 +366,7 @@ def describe_estimator(estimator: Any) -> str:
         return " ".join(text.split())
 
 
-# -- One trial: a split of a dataset, on which every pair is trained and scored --
+# -- one trial -------------------------------------------------------------------------------------
 
 
 Floats = NDArray[np.float64]
@@ -566,7 +573,9 @@ def measure_trial(
 def _score(composition: Composition, fit_seconds: float, split: Split) -> dict[str, Any]:
     """Return the measures, the confusion matrix and the reliability of a trained pair."""
     seconds, scores = _predict(composition, split.X_test)
-    judged = _judge(composition, scores, split.class_indices_test)
+    truth, predicted = split.class_indices_test, composition.winners(scores)
+    weight, known = np.ones(len(truth)), facts_from(composition.solver)
+    judged = JudgedSamples(truth, scores, weight, range(scores.shape[1]), predicted, known)
     confusion = np.zeros((scores.shape[1], scores.shape[1]), dtype=np.int64)
     np.add.at(confusion, (judged.truth, judged.predicted), 1)
     found: dict[str, Any] = {
@@ -588,17 +597,6 @@ def _score(composition: Composition, fit_seconds: float, split: Split) -> dict[s
         by_class = reliability_sums(judged, check_bins(_RELIABILITY_BINS))
         reliability = by_class.sum(axis=0).T.round(9).tolist()
     return {"scores": found, "confusion": confusion.tolist(), "reliability": reliability}
-
-
-def _judge(composition: Composition, scores: Floats, truth: NDArray[np.intp]) -> JudgedSamples:
-    known = {"labels"}
-    if composition.gives_probabilities:
-        known |= {"confidence", "probabilities"}
-    elif composition.solver == "greedy":  # it gives only the probability of the winner
-        known.add("confidence")
-    classes = range(scores.shape[1])
-    predicted = composition.winners(scores)
-    return JudgedSamples(truth, scores, np.ones(len(truth)), classes, predicted, frozenset(known))
 
 
 def _predict(composition: Composition, X: Any) -> tuple[float, Floats]:

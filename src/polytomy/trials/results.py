@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.arguments import did_you_mean
+from polytomy.inputs.arguments import Parameter, make_frame
 from polytomy.metrics import METRICS, Metric
 from polytomy.trials.datasets import BUNDLED, CATALOGUE
 from polytomy.trials.store import read_facts, read_manifest, read_trials
@@ -108,15 +108,11 @@ def find_measure(name: str) -> Measure:
     >>> find_measure("accuracy").best
     'largest'
     """
-    if not isinstance(name, str) or name not in MEASURES:
-        raise ArgumentError(
-            Argument("measure", name),
-            f" is unknown.{did_you_mean(name, MEASURES)} Use one of {', '.join(MEASURES)}.",
-        )
+    Parameter("measure", choices=tuple(MEASURES)).check(name)
     return MEASURES[name]
 
 
-# -- Significance tests for differences between methods --
+# -- significance ----------------------------------------------------------------------------------
 
 
 Floats = NDArray[np.float64]
@@ -311,7 +307,7 @@ def _find_groups(mean_ranks: Floats, difference: float) -> list[list[int]]:
     return groups
 
 
-# -- Results of trials: means and standard deviations, the best pairs, and significance --
+# -- results ---------------------------------------------------------------------------------------
 
 
 PairName = tuple[str, str]
@@ -378,6 +374,18 @@ class Table(NamedTuple):
     rows: list[PairName]
     cells: list[list[Cell | None]]
 
+    def cell(self, pair: PairName, column: int = 0) -> Cell | None:
+        """Return the value of a pair on a dataset, given by its column; None if there is none."""
+        row = self.row_of(pair)
+        return self.cells[self.rows.index(row)][column] if row in self.rows else None
+
+    def entries(self) -> Iterator[tuple[PairName, str, Cell]]:
+        """Yield the pair, the dataset and the value of every cell that was measured."""
+        for pair, cells in zip(self.rows, self.cells, strict=True):
+            for dataset, cell in zip(self.datasets, cells, strict=True):
+                if cell is not None:
+                    yield pair, dataset, cell
+
     def row_of(self, pair: PairName) -> PairName:
         """Return the name of the row with the values of a pair."""
         return (pair[0], "") if self.measure.of_scheme and pair not in self.rows else pair
@@ -417,8 +425,8 @@ class Results:
     records: Sequence[Mapping[str, Any]]
     pairs: Sequence[PairName]
     datasets: Sequence[str]
-    facts: Mapping[str, Mapping[str, Any]] | None = None
-    manifest: Mapping[str, Any] | None = None
+    facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    manifest: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def read(
@@ -588,13 +596,7 @@ class Results:
 
     def frame(self) -> Any:
         """Return the raw values as a pandas frame."""
-        try:
-            import pandas
-        except ImportError:
-            raise ArgumentError(
-                "frame() needs pandas, which is not installed. Use rows() for a list of dicts."
-            ) from None
-        return pandas.DataFrame(self.rows())
+        return make_frame(self.rows(), "Use rows() for a list of dicts.")
 
     def __repr__(self) -> str:
         return (

@@ -15,7 +15,6 @@ from polytomy.trials.results import (
     MAIN_MEASURES,
     MEASURES,
     Cell,
-    PairName,
     Results,
     Table,
     format_cell,
@@ -77,16 +76,11 @@ def dataset_to_text(results: Results, dataset: str) -> str:
     heads = ["configuration", "method", *(MEASURES[name].short_title for name in shown)]
     measured = {pair for table in tables.values() for pair in table.rows}
     rows = [
-        [*pair, *(_star(_find(tables[name], pair)) for name in shown)]
+        [*pair, *(_star(tables[name].cell(pair)) for name in shown)]
         for pair in results.pairs
         if pair in measured
     ]
     return _align([heads, *rows], 2)
-
-
-def _find(table: Table, pair: PairName) -> Cell | None:
-    row = table.row_of(pair)
-    return table.cells[table.rows.index(row)][0] if row in table.rows else None
 
 
 def _star(cell: Cell | None) -> str:
@@ -186,7 +180,7 @@ def escape_latex(text: str) -> str:
 
 def _caption(table: Table) -> str:
     title = escape_latex(table.measure.title)
-    counts = sorted({cell.n_repeats for row in table.cells for cell in row if cell is not None})
+    counts = sorted({cell.n_repeats for *_, cell in table.entries()})
     if not counts or counts == [1]:
         text = f"{title} in a single trial."
     else:
@@ -258,17 +252,12 @@ def _summarise(results: Results) -> list[dict[str, Any]]:
         {
             "measure": table.measure.name,
             "dataset": dataset,
-            "configuration": name[0],
-            "method": name[1],
-            "mean": cell.mean,
-            "std": _finite_or_none(cell.std),
-            "n_repeats": cell.n_repeats,
-            "is_best": cell.is_best,
+            "configuration": pair[0],
+            "method": pair[1],
+            **cell._asdict() | {"std": _finite_or_none(cell.std)},
         }
         for table in results.tables()
-        for name, cells in zip(table.rows, table.cells, strict=True)
-        for dataset, cell in zip(table.datasets, cells, strict=True)
-        if cell is not None
+        for pair, dataset, cell in table.entries()
     ]
 
 

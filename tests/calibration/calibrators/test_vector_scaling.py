@@ -56,6 +56,13 @@ def test_a_common_slope_is_a_temperature():
     np.testing.assert_allclose(scaling.apply(values), softmax(scaling.slopes[0] * values, axis=1))
 
 
+@pytest.mark.parametrize("value", [0.0, -np.log(3.0), 1e-9, 7e5])
+def test_the_rounding_error_of_equal_values_is_no_spread(value):
+    scaling = fit_vector_scaling(np.full((5, 3), value), np.array([0, 0, 1, 0, 2]))
+    # A unit Gaussian is the prior of the logarithms of the slopes.
+    assert np.abs(np.log(scaling.slopes)).max() < 10
+
+
 def test_slopes_stay_finite_if_all_samples_are_on_their_side():
     scaling = fit_vector_scaling(10.0 * np.eye(3), np.arange(3))
     assert np.isfinite(scaling.slopes).all()

@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
 )
 
+from polytomy import PolytomyClassifier
 from polytomy.calibration.folds import (
     RoutedSplitter,
     check_folds,
@@ -14,10 +16,18 @@ from polytomy.calibration.folds import (
 from polytomy.errors import ArgumentError
 
 
-@pytest.mark.parametrize("cv", [1, 0, True, "5", None, iter([])])
+@pytest.mark.parametrize("cv", [1, 0, True, "5", iter([])])
 def test_values_of_cv_without_folds_are_refused(cv):
     with pytest.raises(ArgumentError, match=r"must be a number of folds, two or more"):
         check_folds(cv)
+
+
+def test_none_is_five_folds():
+    X, y = load_iris(return_X_y=True)
+    found, expected = (
+        PolytomyClassifier(random_state=0, cv=cv).fit(X, y).predict_proba(X) for cv in (None, 5)
+    )
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_a_split_is_given_by_numbers_or_by_a_mask():

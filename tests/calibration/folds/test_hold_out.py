@@ -51,6 +51,7 @@ def test_auto_depends_on_the_number_of_rows_and_all_else_is_left():
     assert choose_folds("auto", hold_out.MANY_ROWS - 1) == 5
     assert choose_folds("auto", hold_out.MANY_ROWS) == HoldOut(0.1)
     assert choose_folds(3, 10**7) == 3
+    assert choose_folds(None, 10**7) == 5  # as in scikit-learn
     assert choose_folds(0.3, 10) == HoldOut(0.3)
     splitter = HoldOut(0.1)
     assert choose_folds(splitter, 10) is splitter

@@ -24,6 +24,23 @@ def test_misspelt_and_abbreviated_names_are_recognised(text, suggestion):
     assert did_you_mean(text, CHOICES) == f' Did you mean "{suggestion}"?'
 
 
+@pytest.mark.parametrize(
+    ("text", "suggestion"),
+    [
+        ("one-vs-all", "one-vs-rest"),
+        ("One vs all", "one-vs-rest"),
+        ("OvA", "one-vs-rest"),
+        ("all_pairs", "one-vs-one"),
+        ("ecoc", "random"),
+    ],
+)
+def test_names_that_others_use_are_recognised(text, suggestion):
+    designs = [*CHOICES, "orthogonal", "decoc", "random"]
+    assert did_you_mean(text, designs) == f' Did you mean "{suggestion}"?'
+    marked = [f"@{name}" for name in designs]
+    assert did_you_mean(f"@{text}", marked) == f' Did you mean "@{suggestion}"?'
+
+
 @pytest.mark.parametrize("text", ["xgboost", "", 3, None, ["voting"]])
 def test_anything_else_suggests_nothing(text):
     assert did_you_mean(text, iter(CHOICES)) == ""

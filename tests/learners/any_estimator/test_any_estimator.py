@@ -424,6 +424,32 @@ def test_an_error_of_the_estimator_names_the_partition():
     assert caught.value.__notes__ == ['while training the NuSVC of partition "p"']
 
 
+@pytest.mark.parametrize(
+    ("objective", "other"), [("multi:softprob", "binary:logistic"), ("multiclass", "binary")]
+)
+def test_an_objective_for_many_classes_is_named_with_a_way_out(objective, other):
+    class XGBClassifier(GaussianNB):
+        """Has the objective that fitting on many classes has left, and fails as XGBoost does."""
+
+        def __init__(self, objective="binary:logistic"):
+            self.objective = objective
+
+        def fit(self, X, y):
+            raise ValueError("value 0 for Parameter num_class should be greater equal to 1")
+
+    X, problem = two_clouds()
+    with pytest.raises(ArgumentError) as caught:
+        train(XGBClassifier(objective), X, problem)
+    assert str(caught.value) == (
+        f'XGBClassifier has objective="{objective}", which is for more than two classes, but a '
+        "binary has two: value 0 for Parameter num_class should be greater equal to 1. Fitting on "
+        "many classes sets it. Use an estimator that has not been fitted, or "
+        f'set_params(objective="{other}").'
+    )
+    with pytest.raises(ValueError, match="num_class"):
+        train(XGBClassifier(), X, problem)
+
+
 def test_decision_values_that_are_not_finite_are_an_error_and_not_a_shortcoming():
     class Infinite(HardAnswers):
         def decision_function(self, X):
@@ -446,7 +472,7 @@ def test_decision_values_of_the_wrong_shape_are_an_error_and_not_a_shortcoming()
 
 def test_an_unknown_calibration_is_refused_before_training():
     X, problem = two_clouds()
-    with pytest.raises(ArgumentError, match='calibration="platt" is not known'):
+    with pytest.raises(ArgumentError, match=r"^calibration must be .*; got 'platt'\.$"):
         train(LogisticRegression(), X, problem, calibration="platt")
 
 

@@ -4,6 +4,7 @@ import math
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -194,6 +195,20 @@ class TestMeanAbsoluteRankError:
         assert metrics.mean_absolute_rank_error(**good) == 0.5
         with pytest.raises(ArgumentError, match=words):
             metrics.mean_absolute_rank_error(**(good | arguments))
+
+
+def test_ordered_categories_bring_their_order():
+    order = ["low", "mid", "high"]
+    y = pd.Categorical(["low", "high"], order, ordered=True)
+    proba = [[0.0, 0.6, 0.4], [0.2, 0.0, 0.8]]  # columns: high, low, mid
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        score = metrics.ranked_probability_score(y, proba, sorted(order))
+        error = metrics.mean_absolute_rank_error(y, ["high", "high"])
+    assert score == metrics.ranked_probability_score(
+        list(y), proba, sorted(order), class_order=order
+    )
+    assert error == 1.0  # two ranks apart, though "mid" does not occur, and none
 
 
 @pytest.mark.parametrize(

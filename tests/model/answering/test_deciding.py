@@ -5,10 +5,13 @@ import pickle
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -39,6 +42,36 @@ def blobs(n_samples, seed, weights=(0.5, 0.3, 0.15, 0.05)):
 
 
 # -- prediction sets -------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    seed=st.integers(0, 2**16),
+    estimator=st.sampled_from([SVC(), LogisticRegression(), GaussianNB()]),
+    magnitude=st.sampled_from([-9, -3, 0, 4]),
+    dtype=st.sampled_from(["float64", "float32"]),
+    score=st.sampled_from(["lac", "aps", "raps"]),
+    per_class=st.booleans(),
+    change=st.sampled_from(["nothing", "prior", "costs"]),
+)
+def test_every_set_has_the_predicted_class(
+    seed, estimator, magnitude, dtype, score, per_class, change
+):
+    random = np.random.default_rng(seed)
+    n_classes = random.integers(2, 6)
+    rare = random.choice(n_classes, 30, p=random.dirichlet(np.ones(n_classes)))
+    labels = np.concatenate([np.repeat(np.arange(n_classes), 3), rare])
+    centres = random.normal(size=(n_classes, 3))
+    samples = (centres[labels] + random.normal(size=(len(labels), 3))) * 10.0**magnitude
+    fitted = PolytomyClassifier(estimator, prediction_dtype=dtype, random_state=0)
+    fitted.fit(samples, labels)
+    if change == "prior":
+        fitted = fitted.with_prior(random.dirichlet(np.ones(n_classes)))
+    if change == "costs":
+        fitted = fitted.with_cost(random.uniform(size=(n_classes, n_classes)))
+    new = samples[::2] + random.normal(size=(len(samples[::2]), 3)) * 10.0**magnitude
+    sets = fitted.predict_set(new, [0.3, 0.6, 0.9], score, per_class=per_class)
+    assert sets[np.arange(len(new)), fitted.predict(new)].all()
 
 
 @pytest.mark.parametrize("score", ["lac", "aps", "raps"])
@@ -84,7 +117,10 @@ def test_sets_of_each_class_contain_it(classifier):
 
 def test_sets_are_right_after_the_frequencies_of_the_classes_have_changed():
     samples, labels = blobs(3000, 4)
-    fitted = PolytomyClassifier(LogisticRegression(), random_state=0).fit(samples, labels)
+    # "auto" would compare with 600 samples alone.
+    fitted = PolytomyClassifier(
+        LogisticRegression(), random_state=0, final_calibration="decoder"
+    ).fit(samples, labels)
     shifted = (0.05, 0.15, 0.3, 0.5)
     new, truth = blobs(6000, 5, shifted)
     levels = np.array(LEVELS)

@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 from polytomy import PolytomyClassifier
 from polytomy.errors import ArgumentError, SchemeError
+from polytomy.metrics import log_loss
 from polytomy.model.arrangement import check_models, make_dichotomies, names_in
 from polytomy.scheme import parse
 
@@ -40,6 +43,47 @@ def test_schemes_with_the_same_specification_get_the_same_estimator():
     one = make_dichotomies(parse('"svc C=3" {x y}'), SVC(), None, known)
     other = make_dichotomies(parse('"svc C=3" {y z}'), SVC(), None, known)
     assert one[0].estimator is other[0].estimator
+
+
+@pytest.mark.parametrize("scheme", ["direct", "m {pine corn wheat oak}"])
+@pytest.mark.parametrize("is_named", [False, True])
+def test_the_classes_of_a_frozen_model_are_found_by_their_labels(scheme, is_named, blobs):
+    X, y = blobs
+    model = LogisticRegression().fit(X, y)
+    frozen, name = FrozenEstimator(model), "m" if scheme != "direct" else "direct-00"
+    classifier = PolytomyClassifier(
+        None if is_named else frozen,
+        scheme,
+        models={name: frozen} if is_named else None,
+        final_calibration=None,
+    ).fit(X, y)
+    np.testing.assert_allclose(classifier.predict_proba(X), model.predict_proba(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("scheme", ["one-vs-one", "m {oak corn}", '"" {oak corn}'])
+def test_the_two_classes_of_a_frozen_model_are_found_by_their_labels(scheme, blobs):
+    X, y = (part[np.isin(blobs[1], ["corn", "oak"])] for part in blobs)
+    model = LogisticRegression().fit(X, y)
+    classifier = PolytomyClassifier(FrozenEstimator(model), scheme, final_calibration=None)
+    probabilities = classifier.fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(probabilities, model.predict_proba(X), atol=1e-12)
+
+
+def test_a_frozen_model_is_not_used_for_different_partitions(blobs):
+    X, y = blobs
+    frozen = FrozenEstimator(LogisticRegression().fit(X, y == "corn"))
+    with pytest.raises(SchemeError, match="FrozenEstimator is used for different partitions"):
+        PolytomyClassifier(frozen).fit(X, y)
+
+
+def test_a_frozen_model_is_calibrated_with_the_rows_of_the_fit(blobs):
+    X, y = blobs
+    model = SVC(C=100).fit(X[::2], y[::2])
+    classifier = PolytomyClassifier(FrozenEstimator(model), "direct", random_state=0)
+    classifier.fit(X[1::2], y[1::2])
+    plain = clone(classifier).set_params(final_calibration=None).fit(X[1::2], y[1::2])
+    calibrated = log_loss(y[1::2], classifier.predict_proba(X[1::2]))
+    assert calibrated < log_loss(y[1::2], plain.predict_proba(X[1::2]))
 
 
 def test_long_sides_are_shortened_in_the_name_of_a_partition():
@@ -96,7 +140,7 @@ def test_a_fitted_model_has_the_right_sides_whatever_the_type_of_its_labels(kind
     X, y = X[:100], y[:100].astype(kind)
     model = LogisticRegression().fit(X, y)
     swapped = PolytomyClassifier(scheme="m {1 0}" if kind is not bool else "m {True False}")
-    swapped.set_params(models={"m": model}).fit(X, y)
+    swapped.set_params(models={"m": model}, final_calibration=None).fit(X, y)
     np.testing.assert_allclose(swapped.predict_proba(X), model.predict_proba(X), atol=1e-12)
 
 

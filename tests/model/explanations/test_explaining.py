@@ -163,7 +163,10 @@ def test_the_answers_of_a_one_vs_one_code_that_agree_leave_nothing_to_interactio
         models[name] = Oracle().fit(truth[np.isin(labels, pair)], labels[np.isin(labels, pair)])
         models[name].pair = pair
     classifier = PolytomyClassifier(
-        scheme="a 0 / 1; b 0 / 2; c 1 / 2; {0 1 2}", models=models, solver="least-squares"
+        scheme="a 0 / 1; b 0 / 2; c 1 / 2; {0 1 2}",
+        models=models,
+        solver="least-squares",
+        final_calibration=None,
     ).fit(truth, labels)
     np.testing.assert_allclose(classifier.predict_proba(truth), truth, atol=1e-8)
     for each in check_sums(classifier, truth[:50]):

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.base import clone
-from sklearn.datasets import make_blobs
+from sklearn.datasets import load_digits, make_blobs
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GroupKFold, StratifiedShuffleSplit
 from sklearn.naive_bayes import GaussianNB
@@ -177,17 +180,39 @@ def test_models_trained_elsewhere_score_all_rows_themselves(blobs):
     np.testing.assert_allclose(found.scores[:, others], by_hand[:, others], rtol=1e-4, atol=1e-5)
 
 
-def test_auto_learns_nothing_from_models_that_were_all_trained_elsewhere(blobs):
+def test_models_trained_elsewhere_are_calibrated_on_the_given_rows():
+    X, y = load_digits(return_X_y=True)
+    before, given, new = np.split(np.random.default_rng(0).permutation(len(y)), [600, 1200])
+    forest = RandomForestClassifier(20, max_depth=6, random_state=0).fit(X[before], y[before])
+    own = log_loss(y[new], forest.predict_proba(X[new]))
+    frozen = PolytomyClassifier(FrozenEstimator(forest), "direct").fit(X[given], y[given])
+    by_name = PolytomyClassifier(
+        scheme="forest 0 / 1 / 2 / 3 / 4 / 5 / 6 / 7 / 8 / 9; {0 1 2 3 4 5 6 7 8 9}",
+        models={"forest": forest},
+    ).fit(X[given], y[given])
+    for classifier in (frozen, by_name):
+        assert classifier.estimators_ == [forest]
+        scores = classifier.composition_.out_of_fold
+        np.testing.assert_array_equal(scores.rows, np.arange(len(given)))
+        np.testing.assert_allclose(
+            scores.scores, 2 * forest.predict_proba(X[given]) - 1, rtol=1e-6, atol=1e-6
+        )
+        found = log_loss(y[new], classifier.predict_proba(X[new]))
+        assert found < 0.5 * own
+        assert classifier.out_of_fold_score_["log_loss"] == pytest.approx(found, rel=0.2)
+        assert classifier.predict_set(X[new]).any(axis=1).all()
+    np.testing.assert_allclose(frozen.predict_proba(X[new]), by_name.predict_proba(X[new]))
+    plain = PolytomyClassifier(FrozenEstimator(forest), "direct", final_calibration=None)
+    plain.fit(X[given], y[given])
+    np.testing.assert_allclose(plain.predict_proba(X), forest.predict_proba(X), atol=1e-12)
+
+
+def test_a_frozen_model_of_two_classes_is_calibrated_too(blobs):
     X, y = blobs[0][blobs[1] < 2], blobs[1][blobs[1] < 2]
-    models = {"given": LogisticRegression().fit(X, y)}
-    scheme = parse("given {0 1}")
-    automatic = PolytomyClassifier(scheme=scheme, models=models).fit(X, y)
-    assert automatic.composition_.final is None
-    np.testing.assert_allclose(
-        automatic.predict_proba(X), models["given"].predict_proba(X), atol=1e-15
-    )
-    asked = PolytomyClassifier(scheme=scheme, models=models, final_calibration="bias").fit(X, y)
-    assert asked.composition_.final is not None
+    model = LogisticRegression().fit(X, y)
+    classifier = PolytomyClassifier(FrozenEstimator(model), "direct").fit(X, y)
+    assert classifier.composition_.final is not None
+    assert classifier.estimators_ == [model]
 
 
 @pytest.mark.parametrize("estimator", [MACHINE, GaussianNB()])

@@ -1,6 +1,7 @@
 """Parameters of saved classifiers."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
@@ -44,6 +45,16 @@ def test_an_array_of_ordered_classes_is_kept_as_a_list(tmp_path):
     order = ["virginica", "setosa", "versicolor"]
     classifier = PolytomyClassifier(scheme="tree", class_order=np.array(order)).fit(X, LABELS)
     assert reload(classifier, tmp_path).class_order == order
+
+
+def test_the_order_of_categories_is_kept(tmp_path):
+    order = ["virginica", "setosa", "versicolor"]
+    labels = pd.Categorical(LABELS, order, ordered=True)
+    classifier = PolytomyClassifier(scheme="tree", final_calibration=None).fit(X, labels)
+    again = reload(classifier, tmp_path)
+    assert again.class_order_ == order
+    assert again.class_order is None
+    assert again.with_scheme("tree").scheme_ == classifier.scheme_
 
 
 def test_a_specification_of_an_estimator_is_kept_as_text(tmp_path):

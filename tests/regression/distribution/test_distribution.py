@@ -1,6 +1,8 @@
 """Distributions in bins: laws of the functions, against sampling and scipy.stats."""
 
 import pickle
+from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -79,6 +81,38 @@ def test_mean_and_standard_deviation_are_those_of_the_quantiles(distribution):
     )
     scaled = (draws - draws[:, :1]) / (width or 1)
     np.testing.assert_allclose(distribution.std() / (width or 1), scaled.std(axis=1), atol=2e-3)
+
+
+def exact_moments(edges, masses):
+    """Return the mean, the variance and the sum of m·|x|, in exact arithmetic."""
+    edges, masses = [Fraction(x) for x in edges.tolist()], [Fraction(m) for m in masses.tolist()]
+    total = sum(masses)
+    middles = [(a + b) / 2 for a, b in pairwise(edges)]
+    mean = sum(m * x for m, x in zip(masses, middles, strict=True)) / total
+    size = sum(m * abs(x) for m, x in zip(masses, middles, strict=True)) / total
+    variance = sum(
+        m * ((x - mean) ** 2 + (b - a) ** 2 / 12)
+        for m, x, (a, b) in zip(masses, middles, pairwise(edges), strict=True)
+    )
+    return mean, variance / total, size
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.1, 5.0, 10.0, 60.0]), st.booleans())
+@settings(deadline=None)
+def test_the_mean_has_the_relative_precision_of_its_terms(seed, spread, is_positive):
+    rng = np.random.default_rng(seed)
+    edges = np.exp(spread * rng.normal(size=31))
+    edges = np.sort(edges if is_positive else edges * rng.choice([-1.0, 1.0], 31))
+    masses = rng.dirichlet(np.full(30, 0.05), 5)  # nearly all of the mass in a few bins
+    masses[0] = np.eye(30)[rng.integers(30)]
+    distribution = BinnedDistribution(edges, masses / masses.sum(axis=1, keepdims=True))
+    means, deviations = distribution.mean(), distribution.std()
+    for row, mean, deviation in zip(distribution.masses, means.tolist(), deviations, strict=True):
+        expected, variance, size = exact_moments(distribution.edges, row)
+        assert abs(Fraction(mean) - expected) <= Fraction(1e-14) * size
+        assert edges[0] <= mean <= edges[-1]
+        if is_positive and spread >= 5:
+            assert deviation == pytest.approx(float(variance) ** 0.5, rel=1e-6)
 
 
 def test_equals_the_histogram_of_scipy():

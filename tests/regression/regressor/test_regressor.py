@@ -1,7 +1,9 @@
 """The regressor: its answers, its coverage, odd targets, and scikit-learn's tools around it."""
 
+import math
 import pickle
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -40,6 +42,18 @@ X_NEW, Y_NEW = make_line(1000, seed=1)
 
 
 class TestAnswers:
+    @pytest.mark.parametrize("spread", [5.0, 10.0])
+    def test_low_means_of_a_target_of_many_magnitudes_are_right(self, spread):
+        X, y = make_line(400)
+        regressor = PolytomyRegressor(LINEAR, random_state=0).fit(X, np.exp(spread * y))
+        distribution = regressor.predict_distribution(X_NEW[:50])
+        middles = [(a + b) / 2 for a, b in pairwise(distribution.edges.tolist())]
+        expected = [
+            math.fsum(m * x for m, x in zip(row, middles, strict=True))
+            for row in distribution.masses.tolist()
+        ]
+        np.testing.assert_allclose(regressor.predict(X_NEW[:50]), expected, rtol=1e-14)
+
     def test_mean_and_median_are_those_of_the_distribution(self, fitted):
         distribution = fitted.predict_distribution(X_NEW)
         np.testing.assert_array_equal(fitted.predict(X_NEW), distribution.mean())

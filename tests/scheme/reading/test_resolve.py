@@ -55,6 +55,20 @@ def test_all_problems_of_a_text_are_reported_together():
     assert [place[:2] for place in problems(text)] == [(1, 7), (4, 3), (5, 3), (6, 3)]
 
 
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("@one-vs-rset {a b n {c d", [(1, 1), (1, 14)]),  # two braces are not closed
+        ("m {\n  @adjcent {a b}\n  n 0 / ; {c d}\n}", [(2, 3), (3, 9)]),
+        ("@adjcent x y {a b}\n@ovo {c d}", [(1, 1), (1, 12), (2, 1), (2, 1)]),
+    ],
+)
+def test_unknown_designs_are_listed_with_mistakes_of_syntax(text, places):
+    found = problems(text)
+    assert [place[:2] for place in found] == places
+    assert sum("is not a design; the designs are @one-vs-one" in words for *_, words in found) > 0
+
+
 def test_a_partition_counts_branches_not_labels():
     scheme = parse("m 0 / 1 2; n 1 / 2; {7 5 9}")
     assert scheme.classes == (7, 5, 9)

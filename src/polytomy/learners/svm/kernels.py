@@ -18,9 +18,13 @@ from scipy.spatial.distance import cdist
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.onnx_graph import Graph, Value
-from polytomy.routines.dispatch import routine
 from polytomy.routines.reference.kernels import KERNELS as FORMULAS
-from polytomy.routines.reference.kernels import KINDS
+from polytomy.routines.reference.kernels import (
+    KINDS,
+    blocks_of_samples,
+    entries_of,
+    exact_values,
+)
 
 LARGEST_DEGREE = 1000
 """The largest degree of a poly kernel; with larger ones, values only overflow or vanish."""
@@ -184,11 +188,11 @@ class KernelFunction:
         >>> KernelFunction("poly", gamma=1, degree=2, coef0=1).from_products(np.array([[2.0]]))
         array([[9.]])
         """
-        if self.kind != "linear":
-            n, m = products.shape
-            rows = np.zeros(n, products.dtype) if x_squares is None else x_squares
-            columns = np.zeros(m, products.dtype) if y_squares is None else y_squares
-            routine("transform_products", "kernels")(products, rows, columns, self.code)
+        for block in blocks_of_samples(*products.shape):
+            entries = products[block]
+            if x_squares is not None:
+                entries = entries_of(entries, KINDS[self.kind], x_squares[block], y_squares)
+            products[block] = exact_values(entries, self.code)
         return products
 
     def _set_from_differences(

@@ -34,13 +34,7 @@ from polytomy.learners.svm.suitability import (
     check_suitable,
 )
 from polytomy.routines.dispatch import routine
-from polytomy.routines.reference.kernels import (
-    KERNEL_VALUES,
-    KINDS,
-    MatrixRows,
-    RowMaker,
-    nothing_to_make,
-)
+from polytomy.routines.reference.kernels import MatrixRows, matrix_on_demand, whole_matrix
 from polytomy.routines.reference.smo import FROM_ZERO, Problems
 from polytomy.routines.threads import RoutineFailure, run_tasks
 
@@ -165,7 +159,7 @@ class WholeMatrix:
         X = _centre(X, kernel)
         self.squares = squared_lengths(X)
         self.n_rows = X.shape[0]
-        self._rows = _allocate_rows(self.n_rows, self.n_rows, nothing_to_make())
+        self._rows = whole_matrix(np.empty((self.n_rows, self.n_rows), dtype=np.float32))
         store = routine("store_products", "kernels")
 
         def fill(first_row: int) -> None:
@@ -180,7 +174,6 @@ class WholeMatrix:
                     self.squares[rows],
                     self.squares[columns],
                     kernel.code,
-                    True,
                     self._rows.kernel_values,
                     first_row,
                     first_column,
@@ -250,15 +243,9 @@ class MatrixOnDemand:
     def rows(self) -> MatrixRows:
         """Return the rows that this thread has cached so far, and the maker of others."""
         if not hasattr(self._local, "rows"):
-            maker = RowMaker(
-                self._features,
-                self.squares,
-                KINDS[self.kernel.kind],
-                np.full(self.n_rows, -1, dtype=np.int64),
-                np.full(self._n_kept, -1, dtype=np.int64),
-                np.zeros(1, dtype=np.int64),
+            self._local.rows = matrix_on_demand(
+                self._features, self.squares, self.kernel.code, self._n_kept
             )
-            self._local.rows = _allocate_rows(self._n_kept, self.n_rows, maker)
         rows: MatrixRows = self._local.rows
         return rows
 
@@ -275,10 +262,6 @@ def _centre(X: Any, kernel: KernelFunction) -> Any:
         # This changes no distance, but reduces the rounding error of data far from the origin.
         return X - X.mean(axis=0)
     return X
-
-
-def _allocate_rows(n_kept: int, n_rows: int, maker: RowMaker) -> MatrixRows:
-    return MatrixRows(np.empty((n_kept, n_rows), dtype=np.float32), np.empty((0, 0)), maker)
 
 
 # Problems get their own matrices if the largest has at most this fraction of all rows, and if
@@ -495,7 +478,7 @@ def train_machines(
     UnsuitableError
         If Numba fails.
     """
-    kernel, runs = matrix.kernel, np.ones((len(bounds), 1))
+    kernel = matrix.kernel
     diagonal = np.ones(len(columns))
     if not kernel.is_of_distances:  # in double precision, other than the matrix
         diagonal = kernel.from_products(matrix.squares[columns][np.newaxis])[0]
@@ -504,8 +487,7 @@ def train_machines(
         ends=ends,
         signs=signs,
         bounds=bounds,
-        parameters=runs * kernel.code[1:],
-        diagonals=runs * diagonal,
+        diagonal=diagonal,
         tolerances=np.array([svc.tol for svc in svcs], dtype=np.float64),
         most_steps=np.array([svc.max_iter for svc in svcs], dtype=np.int64),
         shrinks=np.array([svc.shrinking for svc in svcs], dtype=np.bool_),
@@ -515,7 +497,7 @@ def train_machines(
     start = start if kernel.about.is_definite else FROM_ZERO
     try:
         train = routine("train_machines", "smo", needs_compiled=True)
-        found = train(problems, matrix.rows(), KERNEL_VALUES, start, cache)
+        found = train(problems, matrix.rows(), start, cache)
     except RoutineFailure:
         raise UnsuitableError(NOT_COMPILED) from None
     coefficients, values, intercepts, steps = found

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.routines.compiled.linear_systems import solve_positive
 from polytomy.routines.compiling import entry, helper
 from polytomy.routines.reference.calibration import (
     LEAST_DECREASE,
@@ -21,6 +22,9 @@ from polytomy.routines.threads import run_aside
 
 Floats = NDArray[np.float64]
 Flag = NDArray[np.int64]
+
+_LEAST_PIVOT = 1e-16
+"""Rounding could make a pivot negative: the smallest one, as a fraction of its diagonal entry."""
 
 _USUAL_STEPS = 8
 _NANOSECONDS_PER_EXPONENTIAL = 20.0
@@ -127,7 +131,8 @@ def _fit_log_odds(columns: Floats, targets: Floats, weight: Floats, stop: Flag) 
                     hessian[i, j] += curvature * columns[t, i] * columns[t, j]
         for i in range(n_coefficients):
             hessian[i, i] += RIDGE * total
-        _solve_positive(hessian, gradient, direction)
+            direction[i] = -gradient[i]
+        solve_positive(hessian, direction, n_coefficients, _LEAST_PIVOT)
         slope = 0.0
         for i in range(n_coefficients):
             slope += gradient[i] * direction[i]
@@ -191,7 +196,9 @@ def _fit_scale_and_bias(
                 hessian[0, 0] = 1.0
                 for k in range(1, n_free):
                     hessian[k, 0] = 0.0
-            _solve_positive(hessian, gradient, direction)
+            for k in range(n_free):
+                direction[k] = -gradient[k]
+            solve_positive(hessian, direction, n_free, _LEAST_PIVOT)
             slope = 0.0
             for k in range(n_free):
                 slope += gradient[k] * direction[k]
@@ -284,29 +291,3 @@ def _differentiate(
                     hessian[1 + k, 1 + j] -= share * probabilities[t, j]
         if n_free > 1:
             gradient[1 + class_indices[t]] -= weight[t]
-
-
-@helper
-def _solve_positive(matrix: Floats, gradient: Floats, direction: Floats) -> None:
-    """Solve matrix·direction = −gradient with a Cholesky factor, in place of the lower triangle."""
-    n = len(gradient)
-    for i in range(n):
-        for j in range(i + 1):
-            value = matrix[i, j]
-            for k in range(j):
-                value -= matrix[i, k] * matrix[j, k]
-            if i > j:
-                matrix[i, j] = value / matrix[j, j]
-            else:
-                # Rounding could make it negative.
-                matrix[i, i] = np.sqrt(max(value, np.finfo(np.float64).tiny))
-    for i in range(n):
-        value = -gradient[i]
-        for k in range(i):
-            value -= matrix[i, k] * direction[k]
-        direction[i] = value / matrix[i, i]
-    for i in range(n - 1, -1, -1):
-        value = direction[i]
-        for k in range(i + 1, n):
-            value -= matrix[k, i] * direction[k]
-        direction[i] = value / matrix[i, i]

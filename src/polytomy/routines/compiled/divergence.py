@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.routines.compiled.linear_systems import solve_positive
 from polytomy.routines.compiling import entry, helper
 from polytomy.routines.reference.divergence import (
     BETTER,
@@ -288,11 +289,11 @@ def _newton_step(
     for use_information in (False, True):
         _fill_curvature(answers, p, use_information, curvature)
         for j in range(n_classes):
-            for k in range(j, n_classes):
+            for k in range(j + 1):
                 curvature[j, k] *= scale[j] * scale[k]
             curvature[j, j] += abs(excess[j]) + RIDGE if scale[j] > 0 else 1.0
             step[j] = -scale[j] * cost[j] * excess[j]
-        if _solve_positive_definite(curvature, step):
+        if solve_positive(curvature, step, n_classes, 0.0):
             for j in range(n_classes):
                 step[j] = scale[j] * step[j] / p[j] if p[j] > 0 else 0.0
             return
@@ -302,7 +303,7 @@ def _newton_step(
 
 @helper
 def _fill_curvature(answers: Any, p: Floats, use_information: bool, curvature: Floats) -> None:
-    """Fill the upper triangle with the Hessian or the information, with the sum of p fixed.
+    """Fill the lower triangle with the Hessian or the information, with the sum of p fixed.
 
     The masses of the sides must be those at p.
     """
@@ -310,7 +311,7 @@ def _fill_curvature(answers: Any, p: Floats, use_information: bool, curvature: F
     n_classes, n_present = len(p), 0
     for j in range(n_classes):
         n_present += p[j] > 0
-        for k in range(j, n_classes):
+        for k in range(j + 1):
             curvature[j, k] = 0.0
     fixing = 0.0
     for row in range(len(bounds)):
@@ -328,43 +329,18 @@ def _fill_curvature(answers: Any, p: Floats, use_information: bool, curvature: F
             last = bounds[row, side + 1]
             for a in range(bounds[row, side], last):
                 n_here += p[members[a]] > 0
-                for b in range(a, last):
+                for b in range(bounds[row, side], a + 1):
                     curvature[members[a], members[b]] += amount
         if use_information or n_here < n_present:
             fixing += weight
             amount = _ratio(_ratio(weight, total), total)
             for a in range(bounds[row, 0], bounds[row, 2]):
                 for b in range(bounds[row, 0], bounds[row, 2]):
-                    if members[a] <= members[b]:
+                    if members[a] >= members[b]:
                         curvature[members[a], members[b]] -= amount
     for j in range(n_classes):
-        for k in range(j, n_classes):
+        for k in range(j + 1):
             curvature[j, k] += fixing
-
-
-@helper
-def _solve_positive_definite(upper: Floats, target: Floats) -> bool:
-    """Solve in place with a Cholesky factor of the upper triangle; return False if it has none."""
-    n = len(target)
-    for k in range(n):
-        if not upper[k, k] > 0:
-            return False
-        root = np.sqrt(upper[k, k])
-        for j in range(k, n):
-            upper[k, j] /= root
-        for i in range(k + 1, n):
-            factor = upper[k, i]
-            for j in range(i, n):
-                upper[i, j] -= factor * upper[k, j]
-    for k in range(n):
-        target[k] /= upper[k, k]
-        for j in range(k + 1, n):
-            target[j] -= upper[k, j] * target[k]
-    for k in range(n - 1, -1, -1):
-        for j in range(k + 1, n):
-            target[k] -= upper[k, j] * target[j]
-        target[k] /= upper[k, k]
-    return True
 
 
 @helper

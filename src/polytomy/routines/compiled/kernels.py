@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.routines.compiling import entry, fused_entry, fused_helper, helper
+from polytomy.routines.compiling import entry, fused_helper, helper
 from polytomy.routines.reference import kernels as reference
 from polytomy.routines.reference.kernels import (
     IS_OF_DISTANCES,
@@ -30,7 +30,7 @@ from polytomy.routines.reference.kernels import (
     TAYLOR,
     Function,
 )
-from polytomy.routines.threads import run_aside, run_in_blocks
+from polytomy.routines.threads import run_aside
 
 Floats = NDArray[Any]
 Doubles = NDArray[np.float64]
@@ -265,16 +265,15 @@ def store_products(
     row_squares: Doubles,
     column_squares: Doubles,
     function: Function,
-    holds_kernel_values: bool,
-    matrix: Any,
+    matrix: Singles,
     first_row: int,
     first_column: int,
 ) -> None:
-    """Write a block of the matrix and its mirror image, from inner products."""
+    """Write the kernel values of a block of the matrix, and their mirror image."""
     squares, place = (row_squares, column_squares), (first_row, first_column)
     run_aside(
         _store_products,
-        *(*squares, as_numbers(function), holds_kernel_values, place),
+        *(*squares, as_numbers(function), place),
         outputs=[products, matrix],
         cost=_COST_OF_VALUE * products.size,
     )
@@ -285,19 +284,17 @@ def _store_products(
     row_squares: Doubles,
     column_squares: Doubles,
     function: Function,
-    holds_kernel_values: bool,
     place: tuple[int, int],
     products: Doubles,
-    matrix: Any,
+    matrix: Singles,
     stop: Flag,
 ) -> None:
     (n_rows, n_columns), (first_row, first_column) = products.shape, place
-    scratch, values = np.empty((2, BLOCK)), np.empty(BLOCK, np.float32)
-    tile = np.empty((_TILE, n_columns), matrix.dtype)
+    scratch, tile = np.empty((2, BLOCK)), np.empty((_TILE, n_columns), np.float32)
     for first in range(0, n_rows, _TILE):
         size = min(_TILE, n_rows - first)
         for i in range(size):
-            row, entries = products[first + i], tile[i]
+            row, values = products[first + i], tile[i]
             if IS_OF_DISTANCES[function[0]]:
                 row_square = row_squares[first + i]
                 for j in range(n_columns):
@@ -305,59 +302,12 @@ def _store_products(
                     row[j] = square if square > 0.0 else 0.0
             for begin in range(0, n_columns, BLOCK):
                 end = min(begin + BLOCK, n_columns)
-                if holds_kernel_values:
-                    rounded_values(function, row[begin:end], scratch, values)
-                    for j in range(end - begin):
-                        entries[begin + j] = values[j]
-                else:
-                    for j in range(begin, end):
-                        entries[j] = row[j]
+                rounded_values(function, row[begin:end], scratch, values[begin:end])
             for j in range(n_columns):
-                matrix[first_row + first + i, first_column + j] = entries[j]
+                matrix[first_row + first + i, first_column + j] = values[j]
         if first_row == first_column:
             continue
         # Several rows at a time, so that the mirror image is written in contiguous runs.
         for j in range(n_columns):
             for i in range(size):
                 matrix[first_column + j, first_row + first + i] = tile[i, j]
-
-
-def transform_products(
-    products: Floats, row_squares: Floats, column_squares: Floats, function: Function
-) -> None:
-    """Replace a matrix of inner products by kernel values, in place."""
-    n_rows, n_columns = products.shape
-    inputs = row_squares, column_squares, as_numbers(function)
-    cost = _COST_OF_VALUE * n_columns
-    run_in_blocks(_transform_products, n_rows, *inputs, outputs=[products], cost=cost)
-
-
-@fused_entry
-def _transform_products(
-    row_squares: Floats,
-    column_squares: Floats,
-    function: Function,
-    products: Floats,
-    begin: int,
-    end: int,
-    stop: Flag,
-) -> None:
-    n_columns = products.shape[1]
-    long, wide = np.zeros(1, products.dtype), np.zeros(BLOCK, products.dtype)
-    part = np.zeros((1, BLOCK), products.dtype)
-    values, bits = np.empty((1, BLOCK)), np.empty((1, BLOCK), np.int64)
-    for row in range(begin, end):
-        if stop[0] != 0:
-            return
-        long[0] = row_squares[row]
-        for first in range(0, n_columns, BLOCK):
-            n_used = min(BLOCK, n_columns - first)
-            n_vectors = (n_used + VECTOR - 1) // VECTOR
-            for k in range(n_used):
-                part[0, k] = products[row, first + k]
-                wide[k] = column_squares[first + k]
-            if IS_OF_DISTANCES[function[0]]:
-                squares_from_products(part, long, wide, n_vectors)
-            exact_values(function, part, n_vectors, values, bits)
-            for k in range(n_used):
-                products[row, first + k] = values[0, k]

@@ -44,12 +44,6 @@ from polytomy.routines.reference import least_squares as reference
 from polytomy.routines.reference.least_squares import UNCHANGED
 from polytomy.routines.threads import run_in_blocks
 
-_MOST_MULTIPLICATIONS = 2**18
-"""Size of the largest matrix product that OpenBLAS computes on one thread."""
-
-_LEAST_PRODUCT = 16
-"""Smallest number of samples for which a matrix product is worthwhile."""
-
 _LONG_PRODUCT = 2**31
 """Multiplications of the largest matrix product: at most a second, since Ctrl-C has to wait."""
 
@@ -71,41 +65,13 @@ Flags = NDArray[np.bool_]
 def project_answers(decisions: Floats, directions: Floats) -> Floats:
     """Return the nearest point of the simplex to each row of decisions @ directions."""
     points = np.empty((len(decisions), directions.shape[1]))
-    # Nanoseconds for a product, and for the passes over the classes until the threshold fits.
-    cost = 0.2 * directions.size + 5.0 * directions.shape[1]
-    step = _MOST_MULTIPLICATIONS // directions.size
-    if step < _LEAST_PRODUCT:
-        # The products are so large that BLAS itself divides each among threads.
-        step = max(1, _LONG_PRODUCT // directions.size)
-        for start in range(0, len(decisions), step):
-            part = slice(start, start + step)
-            np.matmul(decisions[part], directions, out=points[part])
-        run_in_blocks(_project_answers, len(decisions), outputs=[points], cost=cost)
-    else:
-        run_in_blocks(
-            _project_products,
-            len(decisions),
-            *(decisions, directions, step),
-            outputs=[points],
-            cost=cost,
-            multiple=step,
-        )
+    step = max(1, _LONG_PRODUCT // directions.size)
+    for start in range(0, len(decisions), step):
+        np.matmul(decisions[start : start + step], directions, out=points[start : start + step])
+    # Nanoseconds for the passes over the classes until the threshold fits.
+    cost = 5.0 * directions.shape[1]
+    run_in_blocks(_project_answers, len(decisions), outputs=[points], cost=cost)
     return points
-
-
-def _project_products(
-    decisions: Floats,
-    directions: Floats,
-    step: int,
-    points: Floats,
-    first: int,
-    last: int,
-    stop: Flag,
-) -> None:
-    for start in range(first, last, step):
-        end = min(start + step, last)
-        np.matmul(decisions[start:end], directions, out=points[start:end])
-        _project_answers(points, start, end, stop)
 
 
 @entry

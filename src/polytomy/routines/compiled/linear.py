@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.routines.compiled.linear_systems import solve_positive
 from polytomy.routines.compiling import (
     fused_entry,
     fused_helper,
@@ -482,7 +483,7 @@ def _solve_direction(problem: _Problem, work: _Workspace, n_near: int, stop: Fla
         n_curved += 1
         if stop[0] != 0:
             return
-    _solve_positive(gram, dual, n_curved)
+    solve_positive(gram, dual, n_curved, ROUNDING)
     for j in range(end):
         direction[j] = -gradient[j]
     total, k = -gradient[end], 0
@@ -493,30 +494,3 @@ def _solve_direction(problem: _Problem, work: _Workspace, n_near: int, stop: Fla
         total += bias * dual[k]
         k += 1
     direction[end] = total / bias_penalty
-
-
-@fused_helper
-def _solve_positive(matrix: Floats, vector: Floats, n: int) -> None:
-    """Solve the first n equations of a positive definite matrix in place by Cholesky factors.
-
-    Only the part on and below the diagonal is read.
-    """
-    for a in range(n):
-        for b in range(a):
-            matrix[a, b] = (matrix[a, b] - _dot_vectors(matrix[a], matrix[b], b)) / matrix[b, b]
-        pivot = matrix[a, a] - _dot_vectors(matrix[a], matrix[a], a)
-        matrix[a, a] = np.sqrt(max(pivot, ROUNDING * matrix[a, a]))
-        vector[a] = (vector[a] - _dot_vectors(matrix[a], vector, a)) / matrix[a, a]
-    for a in range(n - 1, -1, -1):
-        vector[a] /= matrix[a, a]
-        for b in range(a):
-            vector[b] -= vector[a] * matrix[a, b]
-
-
-@summing_helper
-def _dot_vectors(one: Floats, other: Floats, n: int) -> float:
-    """Return the inner product of the first n components of two vectors."""
-    total = 0.0
-    for i in range(n):
-        total += one[i] * other[i]
-    return total

@@ -38,12 +38,7 @@ from polytomy.routines.compiled.smo_steps import (
     step,
 )
 from polytomy.routines.compiling import entry, helper
-from polytomy.routines.reference.kernels import (
-    IS_OF_DISTANCES,
-    KERNEL_VALUES,
-    Function,
-    MatrixRows,
-)
+from polytomy.routines.reference.kernels import IS_OF_DISTANCES, MatrixRows
 from polytomy.routines.reference.smo import (
     AT_BOUND,
     COMPACTING_FRACTION,
@@ -67,19 +62,17 @@ _SHORT_WORK = 2_000_000
 _NO_LIMIT = 2**62
 
 
-def train_machines(
-    problems: Problems, matrix: MatrixRows, form: int, start: int, cache: Singles
-) -> Any:
+def train_machines(problems: Problems, matrix: MatrixRows, start: int, cache: Singles) -> Any:
     """Train the machines of several problems, each in several runs with their own bounds."""
     # Most small problems are solved quickly, but no estimate can say which ones are not.
     sizes, outputs = np.diff(problems.ends, prepend=0), (matrix, cache)
     cost = float(len(problems.bounds) * (sizes @ sizes))
     if cost <= _SHORT_WORK:
-        inputs = problems, form, start, _SHORT_WORK
+        inputs = problems, start, _SHORT_WORK
         trained, is_finished = run_aside(_train_machines, *inputs, outputs=outputs, cost=cost)
         if is_finished:
             return trained
-    inputs = problems, form, start, _NO_LIMIT
+    inputs = problems, start, _NO_LIMIT
     trained, _ = run_aside(_train_machines, *inputs, outputs=outputs, cost=np.inf)
     return trained
 
@@ -87,7 +80,6 @@ def train_machines(
 @entry
 def _train_machines(
     problems: Problems,
-    form: int,
     start: int,
     most_work: int,
     matrix: MatrixRows,
@@ -95,12 +87,12 @@ def _train_machines(
     stop: Flag,
 ) -> Any:
     """Return the machines, and whether training took no more work than allowed."""
-    columns, ends, signs, bounds, parameters, diagonals, tolerances, most_steps, shrinks = problems
+    columns, ends, signs, bounds, diagonal, tolerances, most_steps, shrinks = problems
     n_runs = len(bounds)
     coefficients, gradients = np.zeros(bounds.shape), np.empty(bounds.shape)
     values, offsets = np.empty(bounds.shape), np.empty((n_runs, len(ends)))
     steps = np.empty((n_runs, len(ends)), np.int64)
-    kernel, workspace = np.empty(3), new_workspace()
+    workspace = new_workspace()
     if len(cache) < SMALL_PROBLEM * SMALL_PROBLEM:
         cache = np.empty(SMALL_PROBLEM * SMALL_PROBLEM, np.float32)
     first = 0
@@ -110,19 +102,12 @@ def _train_machines(
         lower, upper = np.empty(n_samples), np.empty(n_samples)
         considered = new_considered(n_samples)
         is_small = n_samples <= SMALL_PROBLEM
-        for p in range(len(kernel)):
-            kernel[p] = parameters[0, p]
-        rows = _keep_rows(matrix, form, columns[first:last], kernel, cache)
+        rows = _keep_rows(matrix, columns[first:last], cache)
+        if is_small:
+            _load_all_rows(rows, considered.samples)
         for run in range(n_runs):
-            is_new_kernel = not _are_equal(kernel, parameters[run])
-            if is_new_kernel:
-                for p in range(len(kernel)):
-                    kernel[p] = parameters[run, p]
-                _forget_rows(rows, n_samples)
-            if is_small and (run == 0 or is_new_kernel):
-                _load_all_rows(rows, considered.samples)
             b, gradient = coefficients[run, first:last], gradients[run, first:last]
-            problem = Problem(diagonals[run, first:last], lower, upper, b, gradient)
+            problem = Problem(diagonal[first:last], lower, upper, b, gradient)
             for t in range(n_samples):
                 lower[t] = 0.0 if sides[t] > 0 else -bounds[run, first + t]
                 upper[t] = bounds[run, first + t] if sides[t] > 0 else 0.0
@@ -134,8 +119,7 @@ def _train_machines(
                 _start_from_multiple(problem, sides, solved, slopes)
             elif start == FROM_FIRST_RUN and run > 0:
                 _make_feasible(problem, solved, slopes)
-                is_same_kernel = _are_equal(parameters[run], parameters[0])
-                _start_gradient(problem, rows, considered, solved, slopes, is_same_kernel, stop)
+                _start_gradient(problem, rows, considered, solved, slopes, stop)
             limits = Limits(tolerances[k], most_steps[k], shrinks[k], most_work)
             if is_small:
                 steps[run, k] = solve_small(problem, cache, workspace, limits, stop)
@@ -149,14 +133,6 @@ def _train_machines(
                 values[run, first + t] = gradient[t] + sides[t] - offsets[run, k]
         first = last
     return (coefficients, values, offsets, steps), True
-
-
-@helper
-def _are_equal(first: Floats, second: Floats) -> bool:
-    n_equal = 0
-    for k in range(len(first)):
-        n_equal += first[k] == second[k]
-    return n_equal == len(first)
 
 
 @helper
@@ -218,21 +194,17 @@ def _start_gradient(
     considered: Considered,
     coefficients: Floats,
     gradient: Floats,
-    is_same_kernel: bool,
     stop: Flag,
 ) -> None:
-    """Compute the gradient of a run that does not start from zero."""
+    """Compute the gradient of a run from that of another, which has other coefficients."""
     n_samples = len(gradient)
     for t in range(n_samples):
         considered.samples[t] = t
-        if is_same_kernel:
-            problem.gradient[t] = gradient[t]
+        problem.gradient[t] = gradient[t]
     for t in range(n_samples):
         if stop[0] != 0:
             return
-        change = problem.coefficients[t]
-        if is_same_kernel:
-            change -= coefficients[t]
+        change = problem.coefficients[t] - coefficients[t]
         if change != 0.0:
             slot = rows.slot_of[t]
             if slot < 0:
@@ -409,46 +381,36 @@ def _offset(problem: Problem) -> float:
 
 
 class _KernelRows(NamedTuple):
-    """Kernel values of a problem's samples, computed row by row from the matrix and cached.
+    """Kernel values of a problem's samples, read row by row from the matrix and cached.
 
     Attributes
     ----------
-    matrix, form, columns : as for `train_machines`
+    matrix, columns : as for `train_machines`
     is_whole : whether the problem has all columns of the matrix, in the same order
-    kernel : gamma, degree and coef0, float64 array of shape (3,)
     cache : float32 array of two or more rows, one after the other; a row has the kernel values of
         one sample with the considered samples, in order
     slot_of : the row of the cache for each sample, or −1, shape (m,)
     sample_in : the sample whose row is in each slot, or −1, shape (m,)
     state : length of a row, number of slots, the slot to fill next
-    scratch : float64 array of shape (3, block), a workspace
     """
 
     matrix: MatrixRows
-    form: int
     columns: NDArray[np.int64]
     is_whole: bool
-    kernel: NDArray[np.float64]
     cache: Singles
     slot_of: NDArray[np.int64]
     sample_in: NDArray[np.int64]
     state: NDArray[np.int64]
-    scratch: NDArray[np.float64]
 
 
 @helper
-def _keep_rows(
-    matrix: MatrixRows, form: int, columns: NDArray[np.int64], kernel: Any, cache: Singles
-) -> Any:
+def _keep_rows(matrix: MatrixRows, columns: NDArray[np.int64], cache: Singles) -> Any:
     """Return an empty cache of rows."""
-    is_whole = len(columns) == max(matrix.kernel_values.shape[1], matrix.entries.shape[1])
+    is_whole = len(columns) == matrix.kernel_values.shape[1]
     for k in range(len(columns)):
         is_whole = is_whole and columns[k] == k
     slot_of, sample_in = np.empty(len(columns), np.int64), np.empty(len(columns), np.int64)
-    state, scratch = np.empty(3, np.int64), np.empty((3, BLOCK))
-    rows = _KernelRows(
-        matrix, form, columns, is_whole, kernel, cache, slot_of, sample_in, state, scratch
-    )
+    rows = _KernelRows(matrix, columns, is_whole, cache, slot_of, sample_in, np.empty(3, np.int64))
     _forget_rows(rows, len(columns))
     return rows
 
@@ -456,12 +418,12 @@ def _keep_rows(
 @helper
 def _has_own_rows(rows: _KernelRows) -> bool:
     """Return whether rows of the matrix can be used as rows of the problem, unchanged."""
-    return rows.form == KERNEL_VALUES and rows.is_whole and len(rows.matrix.maker.slot_of) == 0
+    return rows.is_whole and len(rows.matrix.slot_of) == 0
 
 
 @helper
 def _forget_rows(rows: _KernelRows, n: int) -> None:
-    """Clear the cache, for rows of n considered samples; call this if they or the kernel change."""
+    """Clear the cache, for rows of n considered samples; call this if they change."""
     for k in range(len(rows.slot_of)):
         rows.slot_of[k] = -1
         rows.sample_in[k] = -1
@@ -513,68 +475,42 @@ def _row_in(rows: _KernelRows, slot: int) -> Any:
 def _fill_row(rows: _KernelRows, sample: int, considered: Any, n: int, out: Singles) -> None:
     """Write the kernel values of a sample with the n considered samples."""
     row = rows.columns[sample]
-    if len(rows.matrix.maker.slot_of) > 0:
-        slot = rows.matrix.maker.slot_of[row]
-        row = slot if slot >= 0 else _make_row(rows, row)
-    is_all = rows.is_whole and n == len(rows.columns)
-    if rows.form == KERNEL_VALUES:
-        values = rows.matrix.kernel_values[row]
-        if is_all:
-            for k in range(n):
-                out[k] = values[k]
-        else:
-            for k in range(n):
-                out[k] = values[rows.columns[considered[k]]]
-        return
-    entries, gathered = rows.matrix.entries[row], rows.scratch[2]
-    function = _function(rows, rows.form)
-    for first in range(0, n, BLOCK):
-        size = min(BLOCK, n - first)
-        if is_all:
-            for k in range(size):
-                gathered[k] = entries[first + k]
-        else:
-            for k in range(size):
-                gathered[k] = entries[rows.columns[considered[first + k]]]
-        rounded_values(function, gathered[:size], rows.scratch, out[first : first + size])
+    if len(rows.matrix.slot_of) > 0:
+        slot = rows.matrix.slot_of[row]
+        row = slot if slot >= 0 else _make_row(rows.matrix, row)
+    values = rows.matrix.kernel_values[row]
+    if rows.is_whole and n == len(rows.columns):
+        for k in range(n):
+            out[k] = values[k]
+    else:
+        for k in range(n):
+            out[k] = values[rows.columns[considered[k]]]
 
 
 @helper
-def _function(rows: _KernelRows, kind: int) -> Function:
-    return kind, rows.kernel[0], int(rows.kernel[1]), rows.kernel[2]
-
-
-@helper
-def _make_row(rows: _KernelRows, row: int) -> int:
+def _make_row(matrix: MatrixRows, row: int) -> int:
     """Compute a row of the matrix, and return the slot that holds it."""
-    maker = rows.matrix.maker
-    slot = maker.next_slot[0]
-    maker.next_slot[0] = (slot + 1) % len(maker.row_in)
-    if maker.row_in[slot] >= 0:
-        maker.slot_of[maker.row_in[slot]] = -1
-    maker.row_in[slot] = row
-    maker.slot_of[row] = slot
-    function = _function(rows, maker.kind)
-    n_features, n_rows = maker.features.shape
-    made = rows.scratch[2]
+    slot = matrix.next_slot[0]
+    matrix.next_slot[0] = (slot + 1) % len(matrix.row_in)
+    if matrix.row_in[slot] >= 0:
+        matrix.slot_of[matrix.row_in[slot]] = -1
+    matrix.row_in[slot] = row
+    matrix.slot_of[row] = slot
+    n_features, n_rows = matrix.features.shape
+    scratch, entries = np.empty((2, BLOCK)), np.empty(BLOCK)
     for first in range(0, n_rows, BLOCK):
         size = min(BLOCK, n_rows - first)
         for k in range(size):
-            made[k] = 0.0
+            entries[k] = 0.0
         for f in range(n_features):
-            factor, feature = maker.features[f, row], maker.features[f, first : first + size]
+            factor, feature = matrix.features[f, row], matrix.features[f, first : first + size]
             for k in range(size):
-                made[k] += factor * feature[k]
-        if IS_OF_DISTANCES[maker.kind]:
-            square, squares = maker.squares[row], maker.squares[first : first + size]
+                entries[k] += factor * feature[k]
+        if IS_OF_DISTANCES[matrix.function[0]]:
+            square, squares = matrix.squares[row], matrix.squares[first : first + size]
             for k in range(size):
-                distance = square + squares[k] - 2.0 * made[k]
-                made[k] = distance if distance > 0.0 else 0.0
-        if rows.form == KERNEL_VALUES:
-            out = rows.matrix.kernel_values[slot, first : first + size]
-            rounded_values(function, made[:size], rows.scratch, out)
-        else:
-            kept = rows.matrix.entries[slot, first : first + size]
-            for k in range(size):
-                kept[k] = made[k]
+                distance = square + squares[k] - 2.0 * entries[k]
+                entries[k] = distance if distance > 0.0 else 0.0
+        out = matrix.kernel_values[slot, first : first + size]
+        rounded_values(matrix.function, entries[:size], scratch, out)
     return slot

@@ -33,7 +33,7 @@ ROUNDER = 1.5 * 2**52
 TAYLOR = tuple(1 / math.factorial(k) for k in range(10, -1, -1))
 """1/10! … 1/0!: on [−ln 2 / 2, ln 2 / 2] the omitted terms are below 1e-12."""
 
-_BLOCK_BYTES = 2**22
+_BLOCK_BYTES = 2**20
 
 Floats = NDArray[np.float64]
 Function = tuple[int, float, int, float]
@@ -41,57 +41,63 @@ Function = tuple[int, float, int, float]
 
 
 class MatrixRows(NamedTuple):
-    """The rows of a symmetric matrix from which kernel values are computed.
+    """The rows of a symmetric matrix of kernel values, which many problems use.
 
-    Many problems use one matrix. If they all have the same kernel, it holds kernel values;
-    otherwise it holds what the kernels have in common: inner products or squared distances. If the
-    matrix is too large, its rows are computed when needed.
+    If the matrix is too large, its rows are computed when needed, and some are kept in slots.
 
     Attributes
     ----------
-    kernel_values : float32 array of shape (n_rows, n), empty if the matrix holds entries
-    entries : float64 array of shape (n_rows, n), empty if the matrix holds kernel values
-    maker : RowMaker, which computes missing rows
-    """
-
-    kernel_values: NDArray[np.float32]
-    entries: Floats
-    maker: RowMaker
-
-
-class RowMaker(NamedTuple):
-    """Computes rows of a matrix when needed, and caches some of them in slots.
-
-    Attributes
-    ----------
+    kernel_values : float32 array of shape (n_slots, n); slot i is row i if the matrix has all rows
     features : float64 array of shape (n_features, n); empty if the matrix has all its rows
     squares : float64 array of shape (n,), |x|²
-    kind : number of the kernel's kind
-    slot_of : int64 array of shape (n,), the slot that holds a row, or −1
+    function : the kernel
+    slot_of : int64 array of shape (n,), the slot that holds a row, or −1; empty if all rows are
+        there
     row_in : int64 array of shape (n_slots,), the row that a slot holds, or −1
     next_slot : int64 array of shape (1,), the slot to fill next
     """
 
+    kernel_values: NDArray[np.float32]
     features: Floats
     squares: Floats
-    kind: int
+    function: Function
     slot_of: NDArray[np.int64]
     row_in: NDArray[np.int64]
     next_slot: NDArray[np.int64]
 
 
-def nothing_to_make() -> RowMaker:
-    """Return the RowMaker of a matrix that has all its rows."""
+def whole_matrix(kernel_values: NDArray[np.float32]) -> MatrixRows:
+    """Return a matrix that has all its rows."""
     none = np.empty(0, dtype=np.int64)
-    return RowMaker(np.empty((0, 0)), np.empty(0), KINDS["linear"], none, none, none)
+    function = KINDS["linear"], 0.0, 0, 0.0
+    return MatrixRows(kernel_values, np.empty((0, 0)), np.empty(0), function, none, none, none)
 
 
-def made_entries(maker: RowMaker, row: int) -> Floats:
-    """Return a row of the matrix: inner products or squared distances."""
-    entries = np.zeros(maker.features.shape[1])
-    for feature in maker.features:  # in the order in which the compiled twin adds them
-        entries += feature[row] * feature
-    return entries_of(entries, maker.kind, maker.squares[row], maker.squares)
+def matrix_on_demand(
+    features: Floats, squares: Floats, function: Function, n_slots: int
+) -> MatrixRows:
+    """Return a matrix that has no rows yet, and room for some."""
+    n = len(squares)
+    return MatrixRows(
+        np.empty((n_slots, n), dtype=np.float32),
+        features,
+        squares,
+        function,
+        np.full(n, -1, dtype=np.int64),
+        np.full(n_slots, -1, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+    )
+
+
+def row_of_matrix(matrix: MatrixRows, row: int) -> NDArray[np.float32]:
+    """Return a row of a matrix, computed if needed."""
+    if not len(matrix.slot_of):
+        return matrix.kernel_values[row]
+    products = np.zeros(matrix.features.shape[1])
+    for feature in matrix.features:  # in the order in which the compiled twin adds them
+        products += feature[row] * feature
+    entries = entries_of(products, matrix.function[0], matrix.squares[row], matrix.squares)
+    return rounded_values(entries, *matrix.function)
 
 
 def rounded_values(
@@ -128,42 +134,27 @@ def store_products(
     row_squares: Floats,
     column_squares: Floats,
     function: Function,
-    holds_kernel_values: bool,
-    matrix: NDArray[np.floating],
+    matrix: NDArray[np.float32],
     first_row: int,
     first_column: int,
 ) -> None:
-    """Write a block of the matrix and its mirror image, from inner products.
+    """Write the kernel values of a block of the matrix, and their mirror image.
 
     Parameters
     ----------
     products : float64 array of shape (n, m), inner products x·y; may be overwritten
     row_squares, column_squares : arrays of shape (n,) and (m,), |x|² and |y|²
     function : the kernel
-    holds_kernel_values : whether to write kernel values, or the entries they are computed from
-    matrix : array of shape (N, N) to write to, float32 for kernel values, otherwise float64
+    matrix : array of shape (N, N) to write to
     first_row, first_column : where the block begins
     """
     spend(5e-5 + 4e-8 * products.size)
     entries = entries_of(products, function[0], row_squares, column_squares)
-    block = rounded_values(entries, *function) if holds_kernel_values else entries
+    block = rounded_values(entries, *function)
     rows = slice(first_row, first_row + block.shape[0])
     columns = slice(first_column, first_column + block.shape[1])
     matrix[rows, columns] = block
     matrix[columns, rows] = block.T
-
-
-def transform_products(
-    products: NDArray[Any],
-    row_squares: NDArray[Any],
-    column_squares: NDArray[Any],
-    function: Function,
-) -> None:
-    """Replace a matrix of inner products by kernel values, in place; see `entries_of`."""
-    spend(1e-4 + 2e-8 * products.size)
-    for block in blocks_of_samples(*products.shape):
-        entries = entries_of(products[block], function[0], row_squares[block], column_squares)
-        products[block] = exact_values(entries, function)
 
 
 def blocks_of_samples(n_samples: int, n_vectors: int) -> Iterator[slice]:
@@ -244,9 +235,6 @@ KERNELS = {
 
 KINDS = {name: number for number, name in enumerate(KERNELS)}
 """The numbers by which routines know the kinds."""
-
-KERNEL_VALUES = len(KERNELS)
-"""Takes the place of a kind if a matrix holds kernel values, and not entries."""
 
 _KERNELS = tuple(KERNELS.values())
 IS_OF_DISTANCES = tuple(kernel.is_of_distances for kernel in _KERNELS)

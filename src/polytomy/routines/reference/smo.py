@@ -25,12 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.routines.dispatch import spend
-from polytomy.routines.reference.kernels import (
-    KERNEL_VALUES,
-    MatrixRows,
-    made_entries,
-    rounded_values,
-)
+from polytomy.routines.reference.kernels import MatrixRows, row_of_matrix
 
 Floats = NDArray[np.float64]
 Row = Callable[[int], Floats]
@@ -80,8 +75,7 @@ class Problems(NamedTuple):
     ends : where the samples of each problem end, shape (n_problems,)
     signs : −1.0 or 1.0, the sides of the samples, shape (m,)
     bounds : largest |coefficient| of each sample in each run, shape (n_runs, m)
-    parameters : gamma, degree and coef0 of each run's kernel, shape (n_runs, 3)
-    diagonals : kernel values of the samples with themselves, shape (n_runs, m)
+    diagonal : kernel values of the samples with themselves, shape (m,)
     tolerances : sum of the steepest slopes below which training stops, shape (n_problems,)
     most_steps : largest number of steps of a run; negative for no limit, shape (n_problems,)
     shrinks : whether to shrink, shape (n_problems,)
@@ -91,15 +85,14 @@ class Problems(NamedTuple):
     ends: NDArray[np.int64]
     signs: Floats
     bounds: Floats
-    parameters: Floats
-    diagonals: Floats
+    diagonal: Floats
     tolerances: Floats
     most_steps: NDArray[np.int64]
     shrinks: NDArray[np.bool_]
 
 
 def train_machines(
-    problems: Problems, matrix: MatrixRows, form: int, start: int, cache: NDArray[np.float32]
+    problems: Problems, matrix: MatrixRows, start: int, cache: NDArray[np.float32]
 ) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
     """Train the machines of several problems.
 
@@ -108,10 +101,7 @@ def train_machines(
     problems : Problems
     matrix : MatrixRows
         If its rows are computed when needed, the compiled twin caches them there.
-    form : kind of the kernel, which turns entries of the matrix into kernel values; KERNEL_VALUES
-        if they are kernel values
-    start : where later runs start: FROM_ZERO, FROM_FIRST_RUN or FROM_PREVIOUS_RUN, which needs
-        the same kernel in all runs
+    start : where later runs start: FROM_ZERO, FROM_FIRST_RUN or FROM_PREVIOUS_RUN
     cache : float32 array with room for two rows of the largest problem, in which the compiled twin
         caches rows
 
@@ -125,10 +115,10 @@ def train_machines(
     sizes = np.diff(problems.ends, prepend=0)
     steps = _USUAL_STEPS * sizes
     # A matrix without all rows is large, and they are slow to compute here.
-    is_small = not len(matrix.maker.slot_of)
+    is_small = not len(matrix.slot_of)
     spend(len(problems.bounds) * float(steps @ _seconds_of_step(sizes)) if is_small else np.inf)
     trained = [
-        _train_runs(problems, k, slice(end - size, end), matrix, form, start)
+        _train_runs(problems, k, slice(end - size, end), matrix, start)
         for k, (end, size) in enumerate(zip(problems.ends, sizes, strict=True))
     ]
     coefficients, values, offsets, n_steps = zip(*trained, strict=True)
@@ -140,36 +130,23 @@ def _seconds_of_step(n_samples: Any) -> Any:
 
 
 def _train_runs(
-    problems: Problems, k: int, own: slice, matrix: MatrixRows, form: int, start: int
+    problems: Problems, k: int, own: slice, matrix: MatrixRows, start: int
 ) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
     """Train the machines of problem k, which has its own samples."""
-    columns, signs, parameters = problems.columns[own], problems.signs[own], problems.parameters
-    n_runs, n_samples = len(parameters), len(columns)
+    columns, signs = problems.columns[own], problems.signs[own]
+    n_runs, n_samples = len(problems.bounds), len(columns)
     coefficients, gradients = np.zeros((2, n_runs, n_samples))
     offsets, steps = np.empty(n_runs), np.empty(n_runs, dtype=np.int64)
 
     @cache_results
-    def rows_of(gamma: float, degree: float, coef0: float) -> Row:
-        """Return the rows for one kernel, which all its runs share, and which are all kept."""
-
-        @cache_results
-        def row(sample: int) -> Floats:
-            if len(matrix.maker.slot_of):
-                kind = matrix.maker.kind
-                part = made_entries(matrix.maker, columns[sample])[columns]
-            elif form == KERNEL_VALUES:
-                return matrix.kernel_values[columns[sample], columns].astype(np.float64)
-            else:
-                kind, part = form, matrix.entries[columns[sample], columns]
-            return rounded_values(part, kind, gamma, int(degree), coef0).astype(np.float64)
-
-        return row
+    def row(sample: int) -> Floats:
+        return row_of_matrix(matrix, columns[sample])[columns].astype(np.float64)
 
     for run in range(n_runs):
         bounds = problems.bounds[run, own]
         problem = _Problem(
-            rows_of(*parameters[run].tolist()),
-            problems.diagonals[run, own],
+            row,
+            problems.diagonal[own],
             np.where(signs > 0, 0.0, -bounds),
             np.where(signs > 0, bounds, 0.0),
             coefficients[run],
@@ -179,8 +156,7 @@ def _train_runs(
         if start == FROM_PREVIOUS_RUN and run > 0:
             _start_from_multiple(problem, signs, coefficients[run - 1], gradients[run - 1])
         elif start == FROM_FIRST_RUN and run > 0:
-            is_same_kernel = np.array_equal(parameters[run], parameters[0])
-            _start_from(problem, coefficients[0], gradients[0], is_same_kernel)
+            _start_from(problem, coefficients[0], gradients[0])
         limits = float(problems.tolerances[k]), int(problems.most_steps[k])
         steps[run] = _solve(problem, *limits, bool(problems.shrinks[k]))
         offsets[run] = _offset(problem)
@@ -205,9 +181,7 @@ class _Problem:
         return self.coefficients > self.lower
 
 
-def _start_from(
-    problem: _Problem, coefficients: Floats, gradient: Floats, is_same_kernel: bool
-) -> None:
+def _start_from(problem: _Problem, coefficients: Floats, gradient: Floats) -> None:
     """Start from another run's solution, made feasible.
 
     Clipping coefficients to their bounds leaves a sum that is not zero. The samples whose change
@@ -228,11 +202,8 @@ def _start_from(
         else:
             b[best] -= excess
             excess = 0.0
-    # With a different kernel, no part of the gradient can be reused: it starts at −y.
-    changes = b
-    if is_same_kernel:
-        problem.gradient[:] = gradient
-        changes = b - coefficients
+    problem.gradient[:] = gradient
+    changes = b - coefficients
     for sample in np.flatnonzero(changes).tolist():
         problem.gradient[:] += problem.row(sample) * changes[sample]
 

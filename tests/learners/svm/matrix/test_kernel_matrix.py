@@ -59,8 +59,8 @@ class TestMatrixOnDemand:
         X, _ = clouds(30)
         rows = MatrixOnDemand(X, KernelFunction("rbf", 0.1), n_kept=4).rows()
         assert rows.kernel_values.shape == (4, 30)
-        np.testing.assert_array_equal(rows.maker.slot_of, -1)
-        np.testing.assert_array_equal(rows.maker.row_in, -1)
+        np.testing.assert_array_equal(rows.slot_of, -1)
+        np.testing.assert_array_equal(rows.row_in, -1)
 
     def test_each_thread_keeps_its_own_rows(self):
         X, _ = clouds(30)

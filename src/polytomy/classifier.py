@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 
 from polytomy.inputs.arguments import check_parameters
-from polytomy.inputs.label_order import find_class_order, read_categories
-from polytomy.inputs.training_data import check_training_data
+from polytomy.inputs.training_data import check_training_data, read_class_order
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.learners.workload import TrainingListener
 from polytomy.model.answering import AnsweringMixin
@@ -62,7 +61,7 @@ class PolytomyClassifier(
         SchemeEnsemble, a hierarchy of the classes (nested dicts), a coding matrix (partitions by
         classes), or a function of (X, y) that returns any of these. "auto" compares designs on
         held-out folds; "ordered" is for ordered classes: adjacent codes, with the order in
-        `class_order` or one found in the data, and the final calibration "decoder".
+        `class_order` or one found in the data.
     solver : str or callable, default="auto"
         How the answers of the binaries become class probabilities: "least-squares", "divergence",
         "hastie-tibshirani", "wu-lin-weng-1", "price" or "libsvm". "voting", "hamming",
@@ -75,9 +74,10 @@ class PolytomyClassifier(
     final_calibration : {"auto", "bias", "decoder"}, None or calibrator, default="auto"
         How the solver's probabilities are calibrated, using out-of-fold answers. "bias" learns a
         temperature, a floor and a bias for each class; "decoder" also learns how much each binary
-        says about each class. "auto" is "decoder" for ``scheme="ordered"``, else "bias"; if nothing
-        else needs folds, it makes only enough to hold out 600 samples. The answers of fitted models
-        count as out of fold. A calibrator has ``fit(log_probabilities, y)`` and ``predict_proba``.
+        says about each class. "auto" is "decoder", or "bias" if there are more than seven binaries
+        for each class; if nothing else needs folds, it makes only enough to hold out 600 samples.
+        The answers of fitted models count as out of fold. A calibrator has
+        ``fit(log_probabilities, y)`` and ``predict_proba``.
     cv : int, float, "auto", splitter, list of splits or None, default="auto"
         Folds for both calibrations, shared by all binaries, and by designs compared with
         ``scheme="auto"``. A fraction holds out that share of the rows permanently, so each binary
@@ -212,10 +212,10 @@ class PolytomyClassifier(
         self._forget()
         check_parameters(self, CLASSIFIER_CHECKS)
         estimator = resolve_estimator(self.estimator)
-        categories = read_categories(y)
+        given_labels = y
         X, y = check_training_data(self, X, y)
         self.classes_, class_indices = np.unique(y, return_inverse=True)
-        self.class_order_ = find_class_order(self.classes_.tolist(), self.class_order, categories)
+        self.class_order_ = read_class_order(given_labels, self.classes_, self.class_order)
         training = make_training_options(
             self, "fit", sample_weight, fit_params, self.classes_, class_indices
         )

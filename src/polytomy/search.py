@@ -29,8 +29,7 @@ from polytomy.inputs.arguments import (
     is_nonnegative_number,
     make_frame,
 )
-from polytomy.inputs.label_order import find_class_order, read_categories
-from polytomy.inputs.training_data import check_training_data
+from polytomy.inputs.training_data import check_training_data, read_class_order
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.model.arrangement import gives_probabilities, names_in
 from polytomy.model.estimator import (
@@ -43,7 +42,7 @@ from polytomy.model.estimator import (
     take_groups,
     undone_if_interrupted,
 )
-from polytomy.model.scheme_argument import choose_final_calibration, members_of, scheme_from
+from polytomy.model.scheme_argument import members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import Candidate, candidates_from, expand_candidates
 from polytomy.selection.choice import DEFAULT_SCORING, choose_runner, tabulate_race
@@ -241,14 +240,11 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         check_parameters(classifier, CLASSIFIER_CHECKS)
         estimator = resolve_estimator(classifier.estimator)
         metrics = [find_metric(name) for name in self._scoring()]
-        categories = read_categories(y)
         data, labels = check_training_data(self, X, y)
         given = dict(fit_params)
         split_params = self._split_params(sample_weight, given)
         self.classes_, class_indices = np.unique(labels, return_inverse=True)
-        classifier.class_order = find_class_order(
-            self.classes_.tolist(), classifier.class_order, categories
-        )
+        classifier.class_order = read_class_order(y, self.classes_, classifier.class_order)
         training = make_training_options(
             classifier, "fit", sample_weight, given, self.classes_, class_indices, owner=self
         )
@@ -432,22 +428,20 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
 def options_for_control_text(search: SchemeSearchCV) -> dict[str, Any]:
     """Return the parameters that, with the control text of the chosen scheme, train the winner.
 
-    Only those that differ from the defaults of PolytomyClassifier. What the name of a scheme
-    implies is spelt out: the final calibration of "ordered".
+    Only those that differ from the defaults of PolytomyClassifier.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> search = SchemeSearchCV(None, [("ordered", "divergence")], cv=2)
     >>> options_for_control_text(search.fit(*load_iris(return_X_y=True)))
-    {'solver': 'divergence', 'final_calibration': 'decoder'}
+    {'solver': 'divergence'}
     """
     winner, default = search._winner(), PolytomyClassifier()
-    final = choose_final_calibration(winner.scheme, winner.final_calibration)
     options = {
         "solver": winner.solver,
         "calibration": winner.calibration,
-        "final_calibration": final,
+        "final_calibration": winner.final_calibration,
     }
     return {name: value for name, value in options.items() if value != getattr(default, name)}
 

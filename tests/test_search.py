@@ -177,7 +177,7 @@ def test_a_verbose_search_reports_each_fold(iris, capsys):
     ("options", "words"),
     [
         ({"scoring": ()}, "scoring is empty"),
-        ({"scoring": "f1"}, "scoring must be one of .*; got 'f1'"),
+        ({"scoring": "f1"}, "scoring must be \"accuracy\", .*; got 'f1'"),
         (
             {"candidates": [("adjacent", "price")]},
             """candidates has 'adjacent, price': solver="price" needs a one-vs-one code""",

@@ -202,7 +202,7 @@ class PolytomyClassifier(
         Parameters
         ----------
         X : array, sparse matrix, frame or list of shape (n_samples, n_features)
-        y : array of shape (n_samples,), labels of any kind
+        y : array of shape (n_samples,), labels: text, whole numbers or booleans
         sample_weight : array of shape (n_samples,), optional
         **fit_params : further arguments of the estimator's fit; those with one value per sample
             are split among the two-class problems, and so are validation rows (`eval_set`, or

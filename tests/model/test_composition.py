@@ -222,3 +222,10 @@ def test_a_greedy_walk_follows_the_most_probable_side(noise):
     takes_first = first.predict(noise[0]) == 0
     expected = np.where(takes_first, 0, 1 + second.predict(noise[0]))
     np.testing.assert_array_equal(tree.predict(noise[0]), expected)
+
+
+def test_one_binary_is_shown_in_the_singular(noise):
+    X, y = noise
+    composition = PolytomyClassifier(LogisticRegression()).fit(X[y < 2], y[y < 2]).composition_
+    assert repr(composition).startswith("<Composition of 1 binary for 2 classes, solved by ")
+    assert repr(composition.bank) == "<Bank of 1 binary>"

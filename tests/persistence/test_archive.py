@@ -272,3 +272,9 @@ def test_files_that_cannot_be_opened_raise_what_the_system_says(tmp_path):
         open_model_file(tmp_path / "none")
     with pytest.raises(IsADirectoryError):
         open_model_file(tmp_path)
+
+
+def test_a_description_that_packs_too_well_is_stored_as_it_is(tmp_path):
+    description = {"words": "word " * 2**20}
+    write_archive(tmp_path / "m.polytomy", description, {})
+    assert open_archive(tmp_path / "m.polytomy").description["words"] == description["words"]

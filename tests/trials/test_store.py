@@ -177,7 +177,10 @@ DAMAGED = {
     "[" * 100_000: NOT_JSON,
     "[1]": "dataset is missing",
     "{}": "dataset is missing",
-    json.dumps(make_trial("iris", 0) | {"cells": [1]}): "configuration is missing",
+    json.dumps(make_trial("iris", 0) | {"cells": [1]}): "it is not a trial",
+    json.dumps(make_trial("iris", 0) | {"cells": 1}): "it is not a trial",
+    json.dumps(make_trial("iris", 0) | {"repeat": "0"}): "it is not a trial",
+    json.dumps(make_trial("iris", 0) | {"dataset": 7}): "it is not a trial",
     json.dumps(make_trial("iris", 0, method="voting")): (
         "the cells are not those of the pairs in the manifest"
     ),

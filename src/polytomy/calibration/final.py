@@ -18,7 +18,7 @@ others.
 Two models are fitted by maximum likelihood to the classes of n samples, given features with a
 column for each class:
 
-- `fit_scale_and_bias`: logits s·L + b, with s ≥ 0. It has few parameters, so Newton's method needs
+- `fit_each_weighting`: logits s·L + b, with s ≥ 0. It has few parameters, so Newton's method needs
   few steps.
 - `fit_weights`: logits s·L + b + Z·W, with a penalty on W. L-BFGS minimises the loss in coordinates
   in which the problem is well conditioned.
@@ -77,38 +77,6 @@ class ScaleAndBias(NamedTuple):
     loss: float
 
 
-def fit_scale_and_bias(
-    features: Floats,
-    class_indices: NDArray[np.intp],
-    weight: Floats,
-    start: ScaleAndBias | None = None,
-) -> ScaleAndBias:
-    """Minimise Σᵢ wᵢ·(−log softmax(s·Lᵢ + b)[yᵢ]) + (s − 1)²/2 + |b|²/2 over s ≥ 0 and b.
-
-    The problem is convex. Uses Newton's method with backtracking.
-
-    Parameters
-    ----------
-    features : array of shape (n_samples, n_classes), L
-    class_indices : array of shape (n_samples,), y
-    weight : array of shape (n_samples,), w
-    start : starting point, if a solution of a similar problem is known
-
-    Examples
-    --------
-    Three samples of one class and one of the other, with features that carry no information: the
-    bias would be log 3 / 2 = 0.55 without its prior.
-
-    >>> solution = fit_scale_and_bias(np.zeros((4, 2)), np.array([0, 0, 0, 1]), np.ones(4))
-    >>> solution.bias.round(3)
-    array([ 0.342, -0.342])
-    """
-    (solution,) = fit_each_weighting(
-        features, class_indices, weight[np.newaxis], start, has_bias=True
-    )
-    return solution
-
-
 def fit_each_weighting(
     features: Floats,
     class_indices: NDArray[np.intp],
@@ -117,13 +85,18 @@ def fit_each_weighting(
     *,
     has_bias: bool,
 ) -> list[ScaleAndBias]:
-    """Return the solution of `fit_scale_and_bias` for each of several vectors of weights.
+    """Minimise Σᵢ wᵢ·(−log softmax(s·Lᵢ + b)[yᵢ]) + (s − 1)²/2 + |b|²/2 over s ≥ 0 and b.
+
+    The problem is convex. Uses Newton's method with backtracking, for each of several vectors of
+    weights.
 
     Parameters
     ----------
-    features, class_indices, start : as for `fit_scale_and_bias`
-    weights : array of shape (n_problems, n_samples)
+    features : array of shape (n_samples, n_classes), L
+    class_indices : array of shape (n_samples,), y
+    weights : array of shape (n_problems, n_samples), w
         A weight of zero leaves a sample out.
+    start : starting point, if a solution of a similar problem is known
     has_bias : bool
         Without a bias, only s is fitted.
 
@@ -667,8 +640,9 @@ def _fit_floor(answers: OutOfFoldAnswers) -> tuple[ScaleAndBias, float]:
         floor = min(multiple / n_samples, _LARGEST_FLOOR)
         if floor == best_floor:
             break
-        start = fit_scale_and_bias(
-            _logarithms(answers.probabilities, floor), answers.class_indices, answers.weight, start
+        logarithms, weights = _logarithms(answers.probabilities, floor), answers.weight[np.newaxis]
+        (start,) = fit_each_weighting(
+            logarithms, answers.class_indices, weights, start, has_bias=True
         )
         if best is not None and start.loss >= best.loss:
             break

@@ -27,6 +27,7 @@ from polytomy.cli.data import (
 from polytomy.cli.help_pages import HelpfulCommand, HelpfulGroup, find_command, show_option
 from polytomy.cli.options import AS_JSON, JOBS, expand_options
 from polytomy.errors import Message, PolytomyError
+from polytomy.inputs.arguments import count_things
 
 if TYPE_CHECKING:
     from polytomy.routines.warming import WarmUpProgress
@@ -58,7 +59,8 @@ def warm_up(n_jobs: int | None = JOBS, as_json: bool = AS_JSON) -> None:
 
     with _show_progress(is_silent=as_json) as on_progress:
         done = warming.warm_up(on_progress, n_jobs=n_jobs)
-    compiled = f"{done.n_compiled} functions compiled" if done.n_compiled else "nothing to compile"
+    functions = count_things(done.n_compiled, "function")
+    compiled = f"{functions} compiled" if done.n_compiled else "nothing to compile"
     print_answer(
         {**done._asdict(), "folder": str(done.folder)},
         f"{done.n_routines} routines are ready ({compiled}, {done.seconds:.1f} s); "

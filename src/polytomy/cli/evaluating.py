@@ -33,6 +33,7 @@ from polytomy.cli.options import (
 )
 from polytomy.cli.predicting import predict_sets
 from polytomy.errors import ArgumentError
+from polytomy.inputs.arguments import count_things
 from polytomy.metrics import METRICS, Additive, JudgedSamples
 from polytomy.scheme import Scheme
 from polytomy.scheme import parse as parse_scheme
@@ -127,7 +128,7 @@ def _print_evaluation(scores: RunningScores, loaded: LoadedModel, as_json: bool)
     if len(columns) > len(classes):
         confusion["predicted"] = columns
     facts = {"samples": scores.n_samples, **measured, "out_of_fold_score": expected}
-    lines = [f"{scores.n_samples} samples"]
+    lines = [count_things(scores.n_samples, "sample")]
     lines += [
         _score_line(name, f"{value:10.4f}", expected, ".4f") for name, value in measured.items()
     ]
@@ -346,4 +347,4 @@ def show_number_scores(measured: Mapping[str, Any], expected: Mapping[str, float
     """
     own = {name: value for name, value in measured.items() if name != "samples"}
     lines = [_score_line(name, f"{own[name]:12.5g}", expected, ".5g") for name in own]
-    return "\n".join([f"{measured['samples']} samples", *lines])
+    return "\n".join([count_things(measured["samples"], "sample"), *lines])

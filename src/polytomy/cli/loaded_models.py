@@ -55,6 +55,7 @@ class LoadedModel:
             "features": metadata.get("columns") or metadata.get("n_columns") or known,
             "categories": metadata.get("categories") or "refuse",
             "extra_features": self._may_widen,
+            "missing": metadata.get("missing") or "refuse",
             **reading.reading(),
             "format": _check_format(reading.format, takes_kernel_values),
         }

@@ -10,6 +10,7 @@ from typing import Any
 from polytomy.cli.data import check_output, print_answer
 from polytomy.cli.options import AS_JSON, LoadOptions, ModelFile, default_of, flag, option
 from polytomy.errors import ArgumentError
+from polytomy.inputs.arguments import count_things
 
 _ONNX_ENDING = ".onnx"
 
@@ -206,4 +207,4 @@ def _shortened(text: str, lines: int = 1, width: int = 300) -> str:
         return text if len(text) <= width else f"{text[: width - 1]}…"
     rows = text.splitlines()
     more = len(rows) - lines
-    return text if more <= 0 else "\n".join([*rows[:lines], f"… {more} more lines"])
+    return text if more <= 0 else "\n".join([*rows[:lines], f"… {count_things(more, 'more line')}"])

@@ -14,11 +14,11 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from functools import cache, wraps
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Self, get_type_hints
 
 import typer
 
@@ -87,6 +87,7 @@ NAMES = {
         ["polytomy.calibration:FINAL_CALIBRATIONS"], before=["auto"], after=["none"]
     ),
     "formats": Names(["polytomy.datasets:FORMATS"]),
+    "missing": Names(before=["refuse", "nan"]),
     "methods": Names(["polytomy.solvers:METHODS"]),
     "precisions": Names(["polytomy.inputs.arguments:PRECISIONS"]),
     "scales": Names(before=["standard", "minmax", "none"]),
@@ -451,10 +452,37 @@ class DataOptions(FileOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FeatureOptions(DataOptions):
-    """How to read samples and prepare their features."""
+class ColumnOptions(DataOptions):
+    """How to read samples with text columns and missing values."""
 
     one_hot: bool = flag("--one-hot", "One-hot encode text columns.", DATA)
+    missing: str | None = option(
+        metavar="refuse|nan",
+        names="missing",
+        is_checked=True,
+        help="What to do with missing values: refuse them, or pass them on as NaN; default: nan if "
+        "the estimator accepts it.",
+        panel=DATA,
+    )
+
+    def reading(self) -> dict[str, Any]:
+        """Return the arguments of the functions that read data."""
+        categories = "one-hot" if self.one_hot else "refuse"
+        missing = self.missing or "refuse"
+        return {**super().reading(), "categories": categories, "missing": missing}
+
+    def for_estimator(self, estimator: Any) -> Self:
+        """Return the options; missing values are read as NaN if the estimator accepts it."""
+        from polytomy.learners.preparation import accepts_missing
+
+        default = "nan" if accepts_missing(estimator) else "refuse"
+        return replace(self, missing=self.missing or default)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureOptions(ColumnOptions):
+    """How to read samples and prepare their features."""
+
     scale: str = option(
         names="scales",
         is_checked=True,
@@ -462,11 +490,6 @@ class FeatureOptions(DataOptions):
         panel=DATA,
         default="standard",
     )
-
-    def reading(self) -> dict[str, Any]:
-        """Return the arguments of the functions that read data."""
-        categories = "one-hot" if self.one_hot else "refuse"
-        return {**super().reading(), "categories": categories}
 
 
 @dataclass(frozen=True, kw_only=True)

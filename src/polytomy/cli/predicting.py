@@ -38,6 +38,7 @@ from polytomy.cli.options import (
     refuse_options,
 )
 from polytomy.errors import ArgumentError
+from polytomy.inputs.arguments import count_things
 
 # The value of --prior that estimates the prior from the data.
 _ESTIMATE = "estimate"
@@ -433,7 +434,7 @@ def _predict_on_cluster(
     assert cluster.dask is not None, "the caller has checked it"
     with connect(cluster.dask, cluster.n_jobs) as client:
         n_samples = predict_folder(client, data, loaded, output, **options)
-    print_text(f"{output}: predictions for {n_samples} samples")
+    print_text(f"{output}: predictions for {count_things(n_samples, 'sample')}")
 
 
 def _print_explanations(loaded: LoadedModel, blocks: Any, output: Path | None) -> None:

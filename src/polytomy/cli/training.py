@@ -38,6 +38,7 @@ from polytomy.cli.options import (
     refuse_options,
 )
 from polytomy.errors import ArgumentError, DataError, PolytomyWarning
+from polytomy.inputs.arguments import count_things
 
 if TYPE_CHECKING:
     from polytomy.datasets import Data, Source
@@ -183,7 +184,7 @@ def train_stream(
                 advance(block.n_samples)
     assert last is not None, "data without rows was rejected earlier"
     model = classifier if scaler is None else make_pipeline(scaler, classifier)
-    return TrainedModel(model, describe_data(last, reading.column), n_samples, last.n_features)
+    return TrainedModel(model, describe_data(last, reading), n_samples, last.n_features)
 
 
 def _reading_after(reading: TrainingDataOptions, scan: Scan | None) -> dict[str, Any]:
@@ -301,21 +302,22 @@ def _warn_if_sorted(block: Data, classes: Any) -> None:
         )
 
 
-def describe_data(data: Any, target: str | int) -> dict[str, Any]:
+def describe_data(data: Any, reading: TrainingDataOptions) -> dict[str, Any]:
     """Return the description of the data that the model file stores.
 
     Parameters
     ----------
     data : Data of the file, or survey of a folder
-    target : the label column
+    reading : how it was read
     """
     return {
         "columns": None if data.columns is None else list(data.columns),
         "n_columns": data.n_columns,
         "categories": {name: list(values) for name, values in data.categories.items()},
-        "target": target,
+        "target": reading.column,
         "is_sparse": hasattr(getattr(data, "X", None), "toarray"),
         "zero_based": getattr(data, "is_zero_based", None),
+        "missing": reading.missing,
     }
 
 
@@ -452,6 +454,7 @@ def train(
         **({} if model.regress else more),
     )
     _check_kernel(takes_pairwise_values(made), reading)
+    reading = reading.for_estimator(made)
     if cluster.dask is not None:
         trained = _train_on_cluster(made, data, reading, cluster)
     elif stream.stream:
@@ -482,8 +485,9 @@ def train(
         "out_of_fold_score": score,
     }
     text = (
-        f"{output}: {n_classes} {kind}, {summary['binaries']} binaries, trained on "
-        f"{summary['samples']} samples of {summary['features']} features; {summary['bytes']} bytes"
+        f"{output}: {n_classes} {kind}, {count_things(summary['binaries'], 'binary', 'binaries')}, "
+        f"trained on {count_things(summary['samples'], 'sample')} of "
+        f"{count_things(summary['features'], 'feature')}; {summary['bytes']} bytes"
     )
     if score is not None:
         judges = "rows" if stream.stream else "folds"
@@ -501,7 +505,7 @@ def _train_whole(
     scaler = make_scaler(reading.scale, samples.X)
     model = model if scaler is None else make_pipeline(scaler, model)
     model.fit(samples.X, labels)
-    description = describe_data(samples, reading.column)
+    description = describe_data(samples, reading)
     return TrainedModel(model, description, samples.n_samples, samples.n_features)
 
 
@@ -523,7 +527,7 @@ def _train_on_cluster(
         scaler = make_scaler(reading.scale, np.empty((1, 1)))
         classifier.set_params(n_jobs=None)
         model = train_on_folder(client, survey, *how, classifier, scaler)
-    description = describe_data(survey, reading.column)
+    description = describe_data(survey, reading)
     return TrainedModel(model, description, survey.n_rows, model.n_features_in_)
 
 

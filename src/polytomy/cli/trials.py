@@ -24,6 +24,7 @@ from polytomy.cli.options import (
     AS_JSON,
     JOBS,
     SEED,
+    ColumnOptions,
     DataFile,
     DataOptions,
     complete,
@@ -33,6 +34,7 @@ from polytomy.cli.options import (
     option,
 )
 from polytomy.errors import ArgumentError
+from polytomy.inputs.arguments import count_things
 
 _RUN = "trials.running:run"
 _PROTOCOL = "trials.protocol:Protocol"
@@ -43,9 +45,9 @@ class TrialOptions:
     """What to compare; None stands for the default of `polytomy.trials.run`."""
 
     data: Path | None = option(
-        metavar="DIR",
-        help="Folder of datasets, NAME.csv or NAME.csv.gz; all of them run. Default: the "
-        "datasets of scikit-learn.",
+        metavar="PATH",
+        help="Data file, or folder of datasets, NAME.csv or NAME.csv.gz; all of them run. Default: "
+        "the datasets of scikit-learn.",
     )
     datasets: list[str] | None = option(
         metavar="NAMES",
@@ -103,6 +105,7 @@ class TrialOptions:
 
 def trials(
     options: TrialOptions,
+    reading: ColumnOptions,
     n_jobs: int | None = JOBS,
     folder: Path | None = option(
         "-o", "--output", metavar="DIR", sets=_RUN, help="Folder for the results."
@@ -122,7 +125,12 @@ def trials(
     verbose = int(has_terminal() or not as_json)
     try:
         results = run(
-            **options.arguments(), n_jobs=n_jobs, folder=folder, verbose=verbose, report=True
+            **options.arguments(),
+            reading=_read_like(reading),
+            n_jobs=n_jobs,
+            folder=folder,
+            verbose=verbose,
+            report=True,
         )
     except KeyboardInterrupt:
         raise InterruptedWorkError(_describe_interruption(folder)) from None
@@ -134,6 +142,14 @@ def trials(
     print_text(f"\n{results_to_text(results)}")
     print_text(f"\ntables: {folder} (tables.md, tables.tex, summary.csv, results.json)")
     print_text(f"report: {page}")
+
+
+def _read_like(options: ColumnOptions) -> dict[str, Any]:
+    """Return how to read data files; the estimator decides about missing values by default."""
+    found = options.reading()
+    if options.missing is None:
+        del found["missing"]
+    return found
 
 
 def _describe_interruption(folder: Path) -> str:
@@ -233,7 +249,7 @@ def split(
         raise ArgumentError(
             "standard input has no name; use --output PREFIX, or --train-file and --test-file"
         )
-    samples, labels = read_samples(data, reading, categories="one-hot")
+    samples, labels = read_samples(data, reading, categories="one-hot", missing="nan")
     class_indices = np.unique(labels, return_inverse=True)[1]
     is_held_out = split_classes(class_indices, test, np.random.default_rng(seed))
     if not is_held_out.any():
@@ -261,7 +277,7 @@ def split(
         )
     counts = {part: int(mask.sum()) for part, mask in masks.items()}
     facts = {part: {"file": str(file), "samples": counts[part]} for part, file in files.items()}
-    lines = [f"{file}: {counts[part]} samples" for part, file in files.items()]
+    lines = [f"{file}: {count_things(counts[part], 'sample')}" for part, file in files.items()]
     print_answer(facts, "\n".join(lines), as_json)
 
 

@@ -19,7 +19,6 @@ from polytomy.inputs.arguments import count_things, did_you_mean
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}
 _MOST_CLASSES = 10
 _LONGEST_SHOWN = 40
 #: Limit on the length of a label: an array of labels takes room for the longest one in each row.
@@ -65,11 +64,37 @@ def error_at(
 # -- numbers --------------------------------------------------------------------------------------
 
 
+#: How missing values are written in text files, in any letter case.
+MISSING_VALUES = ("", "?", "na", "n/a", "nan", "null", "none")
+#: What an error about a missing value advises.
+ABOUT_MISSING: tuple[str | Argument, ...] = (
+    ". Fill it in, or use ",
+    Argument("missing", "nan"),
+    " with an estimator that accepts missing values, such as hist-gradient-boosting.",
+)
+
+
 def parse_number(field: str) -> float:
     """Return the number that a field holds; ValueError with the reason if it is not finite."""
     if reason := why_not_a_number(field):
         raise ValueError(reason)
     return float(field)
+
+
+def is_missing(field: str) -> bool:
+    """Return whether a field stands for a missing value.
+
+    Examples
+    --------
+    >>> is_missing("NA"), is_missing(""), is_missing("0")
+    (True, True, False)
+    """
+    return field.strip().lower() in MISSING_VALUES
+
+
+def parse_number_or_missing(field: str) -> float:
+    """Return the number that a field holds, NaN if it is missing; else ValueError."""
+    return float("nan") if is_missing(field) else parse_number(field)
 
 
 def why_not_a_number(field: str) -> str | None:
@@ -81,7 +106,7 @@ def why_not_a_number(field: str) -> str | None:
     (None, 'the value is missing (NA)', '"red" is not a number')
     """
     field = field.strip()
-    if field.lower() in _MISSING:
+    if is_missing(field):
         return f"the value is missing ({field})" if field else "the value is missing"
     shown = field if len(field) <= _LONGEST_SHOWN else field[:_LONGEST_SHOWN] + "…"
     if _is_infinite(field):
@@ -103,7 +128,7 @@ def is_text(field: str) -> bool:
     """
     field = field.strip()
     is_number = _NUMBER.fullmatch(field) or _is_infinite(field)
-    return not is_number and field.lower() not in _MISSING
+    return not is_number and not is_missing(field)
 
 
 def _is_infinite(field: str) -> bool:

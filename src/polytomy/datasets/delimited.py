@@ -19,13 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.datasets.columns import (
+    MISSING_VALUES,
     CategoryIndex,
     Columns,
     choose_columns,
     error_at,
     is_header,
+    is_missing,
     is_text,
     parse_number,
+    parse_number_or_missing,
 )
 from polytomy.datasets.sources import (
     Source,
@@ -59,6 +62,9 @@ _MOST_THREADS = 4
 #: Limit on the number of columns of a text table.
 MOST_COLUMNS = 2**20
 _MOST_DIGITS = 10
+# The usual spellings of missing values; blocks with others are read line by line.
+_SPELLINGS = [spell(text) for text in MISSING_VALUES for spell in (str.lower, str.upper)]
+_SPELLINGS += ["NaN", "None", "Null"]
 
 
 class Dialect(NamedTuple):
@@ -178,8 +184,9 @@ class DelimitedTable(Table):
         X = np.zeros((batch.num_rows, self.n_features))
         if numeric:
             chosen = batch.select([str(i) for i in numeric.values()])
-            values = chosen.to_tensor(row_major=True).to_numpy()
-            if not np.isfinite(values).all():
+            values = chosen.to_tensor(null_to_nan=True, row_major=True).to_numpy()
+            is_bad = np.isinf(values) if self._options.allows_missing else ~np.isfinite(values)
+            if is_bad.any():
                 return None
             if len(numeric) == self.n_features:
                 return _Parsed(values, texts)
@@ -200,8 +207,9 @@ class DelimitedTable(Table):
             quote_char=False if self._dialect.is_spaced else '"',
             ignore_empty_lines=False,
         )
+        missing = _SPELLINGS if self._options.allows_missing else []
         converting = arrow_csv.ConvertOptions(
-            column_types=types, include_columns=list(types), null_values=[]
+            column_types=types, include_columns=list(types), null_values=missing
         )
         return parsing, converting
 
@@ -225,7 +233,8 @@ class DelimitedTable(Table):
     def _read_by_line(self, block: TextBlock) -> RawBlock:
         """Return the samples of a block; DataError with the place of the first mistake."""
         columns = self._columns
-        number_of = dict.fromkeys(columns.features, parse_number) | self._text_numbers
+        parse = parse_number_or_missing if self._options.allows_missing else parse_number
+        number_of = dict.fromkeys(columns.features, parse) | self._text_numbers
         values = np.zeros((len(block.numbers), columns.n_columns))
         for row, (line, number) in enumerate(zip(block.lines, block.numbers.tolist(), strict=True)):
             text = decode_line(line, self.source, number)
@@ -259,6 +268,9 @@ class DelimitedTable(Table):
         if is_free and is_text(text):
             message += [". Use ", Argument("categories", "one-hot"), " for text columns, or set "]
             message += [Argument("target"), " to the label column"]
+        elif is_free and is_missing(text):
+            message = self._options.explain_missing(reason)
+            return self.error(*message, line=line, column=column, names=self._columns.names)
         if line == self._doubtful_line:
             message += [". Use ", Argument("header", True), " if this line names the columns"]
         if len(message) > 1:

@@ -123,16 +123,19 @@ class ParquetTable(Table):
 
     def _numbers(self, column: Any, k: int, rows: NDArray[np.int64]) -> NDArray[Any]:
         position = self.columns.features[k]
-        column = self._check_complete(column, position, rows)
         if k in self.categories:
+            column = self._check_complete(column, position, rows)
             return self._number_texts(column, self.categories[k].number, position, rows)
-        numbers = column.to_numpy(zero_copy_only=False).astype(np.float64)
-        if not np.isfinite(numbers).all():
-            first = int(np.argmin(np.isfinite(numbers)))
+        numbers = column.to_numpy(zero_copy_only=False).astype(np.float64)  # NaN if missing
+        is_bad = np.isinf(numbers) if self._options.allows_missing else ~np.isfinite(numbers)
+        if is_bad.any():
+            first = int(np.argmax(is_bad))
             value = numbers[first]
-            is_missing = np.isnan(value)
-            what = "the value is missing (nan)" if is_missing else f"{value} is not a finite number"
-            raise self._error(what, int(rows[first]), position)
+            message: list[str | Argument] = [f"{value} is not a finite number"]
+            if np.isnan(value):
+                message = self._options.explain_missing()
+            place = {"column": position, "names": self.columns.names}
+            raise self.error(*message, row=int(rows[first]), **place)
         return np.asarray(numbers)
 
     def _number_texts(

@@ -137,6 +137,7 @@ def read_data(
     categories: Categories = "refuse",
     classes: ArrayLike | None = None,
     zero_based: ZeroBased = "auto",
+    missing: str = "refuse",
 ) -> Data:
     """Return the samples and labels of a file.
 
@@ -162,6 +163,9 @@ def read_data(
         All allowed labels.
     zero_based : bool or "auto", default="auto"
         Whether the indices of an svmlight file start at 0. "auto": if an index 0 occurs.
+    missing : "refuse" or "nan", default="refuse"
+        What to do with missing values of numeric columns: they are an error, or become NaN. In
+        text files, an empty field, ?, NA, N/A, NaN, null and none are missing, in any letter case.
 
     Returns
     -------
@@ -184,7 +188,9 @@ def read_data(
            [0.5, 3. ]]), array(['oak', 'corn'], dtype='<U4'), ('height', 'width'))
     """
     _check_categories(categories, in_blocks=False)
-    options = ReadOptions(target, header, features, categories, classes, zero_based=zero_based)
+    options = ReadOptions(
+        target, header, features, categories, classes, zero_based=zero_based, missing=missing
+    )
     return read_table(open_table(path, format, options))
 
 
@@ -200,6 +206,7 @@ def open_blocks(
     classes: ArrayLike | None = None,
     extra_features: bool = False,
     zero_based: ZeroBased = "auto",
+    missing: str = "refuse",
 ) -> Iterator[Data]:
     """Return an iterator over blocks of samples, in bounded memory for files of any size.
 
@@ -208,7 +215,7 @@ def open_blocks(
 
     Parameters
     ----------
-    path, format, target, header, features, classes : see `read_data`
+    path, format, target, header, features, classes, missing : see `read_data`
     n_rows : int, optional
         Maximum number of rows in a block; by default, the features of a block take about 32 MB.
     categories : "refuse", or a dict of columns and values
@@ -226,7 +233,9 @@ def open_blocks(
     if n_rows is not None and n_rows < 1:
         raise ArgumentError(Argument("n_rows", n_rows), " is too few. Use 1 or more.")
     _check_categories(categories, in_blocks=True)
-    options = ReadOptions(target, header, features, categories, classes, extra_features, zero_based)
+    options = ReadOptions(
+        target, header, features, categories, classes, extra_features, zero_based, missing
+    )
     table = open_table(path, format, options)
     return (
         table.to_data(block, are_all=False) for block in table.blocks(_block_rows(table, n_rows))

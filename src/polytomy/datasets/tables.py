@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.datasets.columns import (
+    ABOUT_MISSING,
     CategoryIndex,
     Features,
     LabelIndex,
@@ -28,6 +29,7 @@ from polytomy.datasets.columns import (
 from polytomy.datasets.sources import Source
 from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
 from polytomy.files import open_atomically
+from polytomy.inputs.arguments import count_things
 from polytomy.inputs.rows import machine_memory
 
 #: "refuse", "one-hot" (every text column), column names, or column names with their values.
@@ -87,7 +89,8 @@ class Data:
 
     def __repr__(self) -> str:
         labels = "" if self.y is not None else ", no labels"
-        return f"<Data: {self.n_samples} samples of {self.n_features} features{labels}>"
+        features = count_things(self.n_features, "feature")
+        return f"<Data: {count_things(self.n_samples, 'sample')} of {features}{labels}>"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,12 +104,26 @@ class ReadOptions:
     classes: ArrayLike | None = None
     extra_features: bool = False
     zero_based: ZeroBased = "auto"
+    missing: str = "refuse"
 
     def __post_init__(self) -> None:
         if not (isinstance(self.zero_based, bool) or self.zero_based == "auto"):
             raise ArgumentError(
                 Argument("zero_based"), f' must be True, False or "auto"; got {self.zero_based!r}.'
             )
+        if self.missing not in ("refuse", "nan"):
+            raise ArgumentError(
+                Argument("missing"), f' must be "refuse" or "nan"; got {self.missing!r}.'
+            )
+
+    @property
+    def allows_missing(self) -> bool:
+        """Whether missing values of features are read as NaN."""
+        return self.missing == "nan"
+
+    def explain_missing(self, what: str = "the value is missing") -> list[str | Argument]:
+        """Return the message for a missing value, with the way out before a model is trained."""
+        return [what, *(ABOUT_MISSING if self.features is None else ())]
 
     @property
     def n_features(self) -> int | None:
@@ -191,7 +208,7 @@ class Table(ABC):
         for X in matrices:
             last = first + X.shape[0]
             rows = np.arange(first + 1, last + 1, dtype=np.int64)
-            check_finite(X, rows, self.source, self.feature_names)
+            check_finite(X, rows, self.source, self._options, self.feature_names)
             numbers = None
             if labels is not None:
                 source = label_source or self.source
@@ -303,19 +320,27 @@ def check_size(source: str, n_bytes: int) -> None:
 
 
 def check_finite(
-    X: Any, row_numbers: NDArray[np.int64], source: str, names: tuple[str, ...] | None = None
+    X: Any,
+    row_numbers: NDArray[np.int64],
+    source: str,
+    options: ReadOptions,
+    names: tuple[str, ...] | None = None,
 ) -> None:
     """Raise DataError with the position of the first value of X that is not finite."""
+    is_bad = np.isinf if options.allows_missing else lambda values: ~np.isfinite(values)
     if isinstance(X, np.ndarray):
-        bad = np.argwhere(~np.isfinite(X))
+        bad = np.argwhere(is_bad(X))
     else:
-        entries = np.flatnonzero(~np.isfinite(X.data))
+        entries = np.flatnonzero(is_bad(X.data))
         rows = np.searchsorted(X.indptr, entries, side="right") - 1
         bad = np.column_stack([rows, X.indices[entries]])
     if len(bad):
         row, column = (int(i) for i in bad[0])
-        what = f"{X[row, column]} is not a finite number"
-        raise error_at(source, what, row=int(row_numbers[row]), column=column, names=names)
+        value = X[row, column]
+        message: list[str | Argument] = [f"{value} is not a finite number"]
+        if np.isnan(value):
+            message = options.explain_missing("the value is missing (nan)")
+        raise error_at(source, *message, row=int(row_numbers[row]), column=column, names=names)
 
 
 def encode_one_hot(

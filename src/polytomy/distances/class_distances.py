@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.arguments import count_things
 
 # Relative to the largest entry: differences that rounding can cause.
 _ASYMMETRY = 1e-9
@@ -111,7 +112,10 @@ class ClassDistances:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(map(str.rjust, row, widths)) for row in rows]
         left_out = len(self.classes) - len(shown)
-        return "\n".join(lines + [f"… and {left_out} more classes"] * (left_out > 0))
+        return "\n".join(
+            lines
+            + [f"… and {count_things(left_out, 'more class', 'more classes')}"] * (left_out > 0)
+        )
 
     def __repr__(self) -> str:
         return f"<ClassDistances: {self.name}, {len(self.classes)} classes>"

@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_y, _num_samples, check_consistent_le
 
 from polytomy.errors import Argument, ArgumentError, DataError
 from polytomy.inputs.numbers import check_range, refuse_labels
-from polytomy.inputs.rows import count_rows, refuse_dates, refuse_masked
+from polytomy.inputs.rows import count_rows, refuse_date_labels, refuse_dates, refuse_masked
 from polytomy.inputs.sparse import check_sparse
 
 # Training on so few rows is so fast that scikit-learn's checks would take a tenth of the time.
@@ -44,9 +44,30 @@ def check_training_data(
     if is_plain_array(X) and len(X) <= _FEW_ROWS and are_plain_labels(y) and len(X) == len(y):
         return validate_data(classifier, X, reset=reset, skip_check_array=True), y
     refuse_masked(y, "y")
+    _refuse_columns(y)
     X, y = _check_rows(classifier, X, y, reset=reset)
+    refuse_date_labels(y)
+    if y.dtype.kind == "f" and len(fractions := y[y % 1 != 0]):
+        # The first words are scikit-learn's, whose scores do not accept such labels either.
+        raise ArgumentError(
+            f"Unknown label type: continuous. y has fractions, such as {fractions[0]:g}. If they "
+            "are classes, convert them to text: y.astype(str); to predict numbers, use "
+            "PolytomyRegressor."
+        )
     check_classification_targets(y)
     return X, y
+
+
+def _refuse_columns(y: Any) -> None:
+    """Raise ArgumentError if there are several labels for each sample."""
+    shape = getattr(y, "shape", None)
+    if shape is None and isinstance(y, list | tuple) and y and isinstance(y[0], list | tuple):
+        shape = len(y), len(y[0])
+    if shape is not None and len(shape) > 1 and shape[1] > 1:
+        raise ArgumentError(
+            f"y has {shape[1]} columns; a classifier predicts one label for each sample. Fit one "
+            "classifier for each column, as sklearn.multioutput.MultiOutputClassifier does."
+        )
 
 
 def check_regression_data(regressor: Any, X: Any, y: Any) -> tuple[Any, NDArray[np.float64]]:

@@ -17,7 +17,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from polytomy.calibration.calibrators import LogisticMap
 from polytomy.errors import ArgumentError
-from polytomy.inputs.arguments import PRECISIONS, Parameter
+from polytomy.inputs.arguments import PRECISIONS, Parameter, count_things
 from polytomy.inputs.rows import unchangeable
 from polytomy.inputs.training_data import Samples
 from polytomy.learners.linear.evaluation import LinearGroup, LinearMember, linear_member
@@ -242,7 +242,7 @@ class Bank:
         return Bank, (self.binaries, self.dtype)
 
     def __repr__(self) -> str:
-        return f"<Bank of {len(self.binaries)} binaries>"
+        return f"<Bank of {count_things(len(self.binaries), 'binary', 'binaries')}>"
 
 
 def _separate(

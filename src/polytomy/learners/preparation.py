@@ -287,6 +287,12 @@ def check_nested_parameters(estimator: Any, params: Mapping[str, Any]) -> None:
         )
 
 
+def accepts_missing(estimator: Any) -> bool:
+    """Return whether an estimator says that it accepts missing values, written as NaN."""
+    tags = tags_of(estimator)
+    return tags is not None and bool(tags.input_tags.allow_nan)
+
+
 def tags_of(estimator: Any) -> Any:
     """Return the tags of a value of the parameter ``estimator``, or None if it has none."""
     try:

@@ -225,7 +225,7 @@ CLASSWISE_ERROR = _classwise_error(check_bins(_ERROR_BINS))
 """The classwise calibration error as a function of judged samples."""
 
 
-# -- Metrics of predicted classes, of class probabilities and of ordered classes, and their table --
+# -- predictions and probabilities -----------------------------------------------------------------
 
 
 Floats = NDArray[np.float64]

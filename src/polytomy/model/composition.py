@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,6 +18,7 @@ from polytomy.errors import (
     SchemeError,
     warn_caller,
 )
+from polytomy.inputs.arguments import count_things
 from polytomy.inputs.rows import count_rows, take_block, unchangeable
 from polytomy.inputs.sparse import check_sparse
 from polytomy.inputs.training_data import blocks_of_rows
@@ -318,10 +318,6 @@ class Composition:
         bank = Bank(binaries, self.bank.dtype)
         return replace(self, bank=bank, final=None, out_of_fold=None, frequencies=None)
 
-    def with_copied_binaries(self) -> Composition:
-        """Return the same composition with copies of its binaries, to train them separately."""
-        return replace(self, bank=Bank(copy.deepcopy(self.binaries), self.bank.dtype))
-
     def with_solver(self, solver: Solver) -> Composition:
         """Return the same binaries and scheme with another solver."""
         return self._changed(solver=self._resolve(solver, self.scheme))
@@ -332,10 +328,6 @@ class Composition:
         It replaces any earlier prior.
         """
         return replace(self, prior=prior)
-
-    def with_costs(self, costs: Costs | None) -> Composition:
-        """Return the same composition with other costs of decisions; None removes them."""
-        return replace(self, costs=costs)
 
     def _resolve(self, solver: Solver, scheme: Scheme | SchemeEnsemble) -> Solver:
         is_calibrated = self.final is not None or self.out_of_fold is not None
@@ -402,10 +394,9 @@ class Composition:
 
     def __repr__(self) -> str:
         solver = f'"{self.solver}"' if isinstance(self.solver, str) else repr(self.solver)
-        return (
-            f"<Composition of {len(self.binaries)} binaries for {len(self.classes)} classes, "
-            f"solved by {solver}>"
-        )
+        binaries = count_things(len(self.binaries), "binary", "binaries")
+        classes = count_things(len(self.classes), "class", "classes")
+        return f"<Composition of {binaries} for {classes}, solved by {solver}>"
 
 
 def _mean(scores: Iterable[Floats]) -> Floats:

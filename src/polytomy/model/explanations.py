@@ -32,7 +32,7 @@ from polytomy.calibration.final import (
     clip_decisions,
 )
 from polytomy.errors import ArgumentError
-from polytomy.inputs.arguments import make_frame
+from polytomy.inputs.arguments import count_things, make_frame
 from polytomy.inputs.rows import count_rows, take_block
 from polytomy.inputs.sparse import check_sparse
 from polytomy.inputs.training_data import blocks_of_rows
@@ -143,7 +143,8 @@ class Explanation:
         lines += [_line(term.adds, f"{term.name:{width}}  {term.describe()}") for term in shown]
         others = self.terms[_MOST_LINES:]
         if others:
-            lines.append(_line(sum(term.adds for term in others), f"{len(others)} more partitions"))
+            more = count_things(len(others), "more partition")
+            lines.append(_line(sum(term.adds for term in others), more))
         return "\n".join([*lines, *(_line(adds, name) for name, adds in self.rest.items())])
 
     def records(self) -> list[dict[str, Any]]:
@@ -177,7 +178,7 @@ class Explanations(UserList[Explanation]):
         return "\n\n".join(map(str, self))
 
     def __repr__(self) -> str:
-        return f"<Explanations of {len(self)} samples; print them to read them>"
+        return f"<Explanations of {count_things(len(self), 'sample')}; print them to read them>"
 
     def records(self) -> list[dict[str, Any]]:
         """Return the records of all samples."""

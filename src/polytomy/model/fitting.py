@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from polytomy.calibration.folds import Folds
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
+from polytomy.inputs.arguments import count_things
 from polytomy.inputs.rows import group_rows
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.any_estimator import train_estimators, update_binary
@@ -202,7 +203,8 @@ def warn_of_shortcomings(binaries: Sequence[TrainedBinary]) -> None:
     shown = " ".join(shortcomings[:_MOST_SHORTCOMINGS])
     more = len(shortcomings) - _MOST_SHORTCOMINGS
     if more > 0:
-        shown += f" {more} more partitions have the same problem."
+        verb = "has" if more == 1 else "have"
+        shown += f" {count_things(more, 'more partition')} {verb} the same problem."
     warn_caller(shown, CalibrationWarning)
 
 

@@ -52,6 +52,8 @@ LARGEST_TEXT_BYTES = 2**31
 # Unpacked, an archive may take this many times its size, or this many bytes if that is more.
 _LARGEST_RATIO = 256
 _FREE_BYTES = 2**26
+# The same for the description: repeated words take far more memory when they are parsed as JSON.
+_DESCRIPTION_LIMITS = 2**22, 64
 # A member is unpacked in pieces of this many bytes.
 _PIECE_BYTES = 2**20
 # The same date for every member, so that the same model gives the same file.
@@ -98,16 +100,16 @@ def write_archive(
         for name, content in ((DESCRIPTION, text.encode()), *members.items()):
             info = zipfile.ZipInfo(name, _NO_DATE)
             info.external_attr = 0o644 << 16
-            info.compress_type = (
-                zipfile.ZIP_DEFLATED if _packs_well(content) else zipfile.ZIP_STORED
-            )
+            limits = _DESCRIPTION_LIMITS if name == DESCRIPTION else (_FREE_BYTES, _LARGEST_RATIO)
+            packs_well = _packs_well(content, *limits)
+            info.compress_type = zipfile.ZIP_DEFLATED if packs_well else zipfile.ZIP_STORED
             archive.writestr(info, content)
 
 
-def _packs_well(content: bytes) -> bool:
+def _packs_well(content: bytes, free_bytes: int, largest_ratio: int) -> bool:
     """Return False for content that would compress so well that reading would reject it."""
-    is_small = len(content) <= _FREE_BYTES // 4
-    return is_small or _LARGEST_RATIO * len(zlib.compress(content, 1)) > 2 * len(content)
+    is_small = len(content) <= free_bytes // 4
+    return is_small or largest_ratio * len(zlib.compress(content, 1)) > 2 * len(content)
 
 
 def array_bytes(array: NDArray[Any]) -> bytes:
@@ -170,9 +172,9 @@ class Archive:
             problem = find_size_problem(infos, size)
             if problem:
                 raise self.fault(problem)
-            # The same few words, repeated, take far more memory when they are parsed as JSON.
             description = archive.getinfo(DESCRIPTION)
-            if description.file_size > max(2**22, 64 * description.compress_size):
+            free_bytes, largest_ratio = _DESCRIPTION_LIMITS
+            if description.file_size > max(free_bytes, largest_ratio * description.compress_size):
                 raise self.fault(
                     f"{DESCRIPTION} would unpack to {description.file_size:,} bytes, which is too "
                     "many for a description"

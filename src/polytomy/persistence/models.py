@@ -14,6 +14,7 @@ from polytomy.classifier import PolytomyClassifier
 from polytomy.designs import SCHEME_NAMES
 from polytomy.errors import Argument, ArgumentError, ModelFileError, PolytomyWarning, warn_caller
 from polytomy.inputs.arguments import PRECISIONS, check_parameters
+from polytomy.language import MAX_CHARACTERS
 from polytomy.learners.bank import Bank
 from polytomy.learners.estimator_states import SCALERS, features_of
 from polytomy.learners.preparation import resolve_estimator
@@ -36,7 +37,6 @@ from polytomy.regression.regressor import (
     check_regressor,
 )
 from polytomy.scheme import Scheme, SchemeEnsemble
-from polytomy.scheme.codes import find_short_form
 from polytomy.scheme.nodes import compact_classes
 from polytomy.scheme.reading import parse_bounded
 from polytomy.states import State, is_plain, register_kind
@@ -137,9 +137,8 @@ def fitted_classifier(
 # -- The state of a composition: its scheme as text, its binaries, and what answers for what --
 
 
-#: The only design that a saved scheme may have, and from how many classes it does.
-SAVED_DESIGN, MOST_CLASSES_WRITTEN_OUT = "one-vs-rest", 1000
-# Sides with more class indices are not written if they follow from the scheme.
+# Codes with more entries are written as designs if they are one, and sides with more class indices
+# are not written if they follow from the scheme.
 MOST_ENTRIES = 2**20
 # ``out_of_fold_proba_`` has a row for each training row. It may have this many times the values
 # in the file, or this many values if that is more.
@@ -190,10 +189,16 @@ def _composition_state(composition: Composition) -> dict[str, Any]:
 
 
 def _print_scheme(scheme: Scheme) -> str:
-    """Return the control text; one-vs-rest of many classes, which would be long, as a design."""
-    has_many = scheme.is_flat and len(scheme.classes) > MOST_CLASSES_WRITTEN_OUT
-    is_design = has_many and find_short_form(scheme.code) == SAVED_DESIGN
-    return scheme.compact() if is_design else str(scheme)
+    """Return the control text; one with large codes is short if they are designs."""
+    n_entries = sum(node.code.n_partitions * node.code.n_classes for node in scheme.nodes)
+    text = str(scheme) if n_entries <= MOST_ENTRIES else scheme.compact()
+    if len(text) > MAX_CHARACTERS:
+        raise ArgumentError(
+            f"the scheme cannot be saved: its control text has {len(text):,} characters, and texts "
+            f"of more than {MAX_CHARACTERS:,} cannot be read. Use a code with fewer partitions, a "
+            "design such as one-vs-rest or orthogonal, or a tree."
+        )
+    return text
 
 
 def _follow_from_scheme(composition: Composition) -> bool:
@@ -225,10 +230,7 @@ def _read_composition(state: State) -> Composition:
     texts = state.texts("schemes")
     if not texts or len(texts) != len(columns):
         raise state.fault("columns", f"an array for each of {len(texts)} schemes")
-    schemes = [
-        parse_bounded(text, len(own), SAVED_DESIGN)
-        for text, own in zip(texts, columns, strict=True)
-    ]
+    schemes = [parse_bounded(text, len(own)) for text, own in zip(texts, columns, strict=True)]
     scheme = SchemeEnsemble(schemes) if state.boolean("is_ensemble") else schemes[0]
     arrangements = [
         _read_arrangement(state, k, member, own, classes)

@@ -151,10 +151,22 @@ def save(
         "info": {**info, "classes": pack_labels(info["classes"])},
         "model": packer.pack(model),
     }
-    members = {f"{name}.npy": array_bytes(array) for name, array in packer.arrays().items()}
+    arrays = packer.arrays()
+    _check_readable(description["model"], Unpacker(arrays, packer.objects))
+    members = {f"{name}.npy": array_bytes(array) for name, array in arrays.items()}
     if packer.objects:
         members[SKOPS_OBJECTS] = dump_skops_objects(packer.objects)
     write_archive(path, description, members)
+
+
+def _check_readable(packed: Any, unpacker: Unpacker) -> None:
+    """Raise ArgumentError if a packed model could not be unpacked again."""
+    try:
+        unpacker.unpack(packed, "model")
+    except ModelFileError as error:
+        raise ArgumentError(
+            f"the model cannot be saved, because it could not be loaded again: {error}"
+        ) from error
 
 
 def _kept_composition(composition: Composition, out_of_fold: bool) -> Composition:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.arguments import Parameter, did_you_mean, is_boolean, is_count
+from polytomy.inputs.arguments import Parameter, count_things, did_you_mean, is_boolean, is_count
 from polytomy.inputs.numbers import check_weights
 from polytomy.metrics.metric import JudgedSamples, check_judged_samples
 from polytomy.model.composition import Composition
@@ -243,7 +243,7 @@ def draw_diagonal(ax: Any) -> Any:
     return line
 
 
-# -- Plots of partitions: coding matrices, explanations and reliability of the binaries --
+# -- the binaries ----------------------------------------------------------------------------------
 
 
 _TITLES = {
@@ -294,7 +294,8 @@ def explanation(explained: Any, *, most: int = 12, ax: Any = None) -> Any:
     terms, others = explained.terms[:most], explained.terms[most:]
     bars = [(f"{term.name}   {term.describe()}", term.adds) for term in terms]
     if others:
-        bars.append((f"{len(others)} more partitions", sum(term.adds for term in others)))
+        more = count_things(len(others), "more partition")
+        bars.append((more, sum(term.adds for term in others)))
     bars += explained.rest.items()
     ax = canvas.axes_or_new(ax, 7.4, 0.9 + 0.28 * (len(bars) + 1))
     values = [adds for _, adds in bars] + [explained.difference]

@@ -13,6 +13,7 @@ from polytomy.inputs.arguments import did_you_mean
 from polytomy.metrics import METRICS
 from polytomy.plots import canvas
 from polytomy.plots.layout import place_boxes
+from polytomy.selection.choice import pareto_set
 
 Floats = NDArray[np.float64]
 
@@ -107,7 +108,10 @@ class ParetoDisplay:
                     Argument(axis, name), f" is not in the results. Use one of {', '.join(known)}."
                 )
         costs, scores = np.asarray(results[x], float), _comparable(results, y)
-        front = _find_pareto_front(costs, -scores if _is_larger_better(y) else scores)
+        losses = -scores if _is_larger_better(y) else scores
+        measured = np.flatnonzero(np.isfinite(costs) & np.isfinite(losses))
+        best = measured[pareto_set(np.column_stack([costs, losses])[measured])]
+        front = sorted(best.tolist(), key=lambda k: costs[k])
         candidates = ParetoCandidates(
             np.asarray(results["candidate"]),
             costs,
@@ -194,16 +198,6 @@ def pareto(search: Any, *, x: str = "mean_fit_time", y: str | None = None, ax: A
     axes
     """
     return ParetoDisplay.from_estimator(search, x=x, y=y, ax=ax).ax_
-
-
-def _find_pareto_front(costs: Floats, losses: Floats) -> list[int]:
-    """Return the candidates that no other beats in both, by increasing cost."""
-    front: list[int] = []
-    for i in np.lexsort((losses, costs)):
-        is_known = np.isfinite(costs[i]) and np.isfinite(losses[i])
-        if is_known and (not front or losses[i] < losses[front[-1]]):
-            front.append(int(i))
-    return front
 
 
 def place_labels(

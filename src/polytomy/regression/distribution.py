@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import ArgumentError
+from polytomy.inputs.arguments import count_things
 from polytomy.inputs.numbers import check_levels
 from polytomy.metrics.continuous import crps_of_bins
 from polytomy.states import State, field_values, stored_as
@@ -68,8 +69,8 @@ class BinnedDistribution:
     def __repr__(self) -> str:
         low, high = self.edges[[0, -1]]
         return (
-            f"<BinnedDistribution of {len(self)} samples: {self.masses.shape[1]} bins from "
-            f"{low:.4g} to {high:.4g}>"
+            f"<BinnedDistribution of {count_things(len(self), 'sample')}: "
+            f"{self.masses.shape[1]} bins from {low:.4g} to {high:.4g}>"
         )
 
     # -- functions -------------------------------------------------------------------------------

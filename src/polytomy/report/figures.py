@@ -201,7 +201,7 @@ def fit_text(text: str, width: float) -> list[Child]:
     return [text[:n_letters].rstrip() + "…", tag("title", text)]
 
 
-# -- Figures of a model: trees, confusion matrices, distances and reliability diagrams --
+# -- models ----------------------------------------------------------------------------------------
 
 
 Floats = NDArray[np.float64]
@@ -475,7 +475,7 @@ def draw_reliability(table: Floats, label: str, colour: str) -> Markup:
     return svg(_RELIABILITY_WIDTH, _RELIABILITY_HEIGHT, label, drawn, axis, side)
 
 
-# -- Figures that compare models: scores, scores against time, and ranks --
+# -- comparisons of models -------------------------------------------------------------------------
 
 
 _SCORE_ROW = 21

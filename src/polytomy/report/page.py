@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from polytomy.errors import PolytomyError
 from polytomy.inputs.arguments import count_things
-from polytomy.report import figures as model_figures
+from polytomy.report.figures import (
+    MOST_CLASSES,
+    draw_confusion,
+    draw_dendrogram,
+    draw_distances,
+    draw_reliability,
+    list_errors,
+)
 from polytomy.report.markup import (
     Child,
     Markup,
@@ -53,7 +60,7 @@ def datasets_section(results: Results, names: Names) -> Markup | None:
 
 
 def _dataset_panel(results: Results, dataset: str, names: Names, key: str) -> list[Child]:
-    facts = (results.facts or {}).get(dataset, {})
+    facts = results.facts.get(dataset, {})
     own = [record for record in results.records if record["dataset"] == dataset]
     return [
         _describe(facts, own),
@@ -93,13 +100,11 @@ def _tree(facts: Mapping[str, Any], dataset: str) -> Markup | None:
     text = tag("pre", facts["empirical_tree"], tabindex="0")
     content: Child = text
     ordered = _order_by_tree(facts)
-    if ordered is not None and len(facts["classes"]) <= model_figures.MOST_CLASSES:
+    if ordered is not None and len(facts["classes"]) <= MOST_CLASSES:
         tree, distances, classes = ordered
         about = f"the {len(classes)} classes of {dataset}"
-        drawn = model_figures.draw_dendrogram(
-            tree, distances, classes, f"Empirical tree of {about}"
-        )
-        matrix = model_figures.draw_distances(distances, classes, f"Distances between {about}")
+        drawn = draw_dendrogram(tree, distances, classes, f"Empirical tree of {about}")
+        matrix = draw_distances(distances, classes, f"Distances between {about}")
         figures = [
             figure("Empirical tree", drawn),
             figure("Hausdorff distances; stronger colours are closer", matrix),
@@ -136,9 +141,7 @@ def _reliability_figures(results: Results, dataset: str, names: Names) -> Markup
             continue
         name = names[pair]
         label = f"Reliability of the probabilities of {name.text} on {dataset}"
-        figures.append(
-            figure(pair_label(name), model_figures.draw_reliability(table, label, name.colour))
-        )
+        figures.append(figure(pair_label(name), draw_reliability(table, label, name.colour)))
     if not figures:
         return None
     note = (
@@ -162,11 +165,9 @@ def _confusion(results: Results, dataset: str, names: Names, key: str) -> Markup
         name = names[pair]
         label = f"Confusion matrix of {name.text} on {dataset}, summed over all trials"
         drawn = None
-        if len(classes) <= model_figures.MOST_CLASSES:
-            drawn = tag(
-                "div", model_figures.draw_confusion(counts, classes, label), class_="canvas"
-            )
-        content = tag("div", drawn, model_figures.list_errors(counts, classes), class_="beside")
+        if len(classes) <= MOST_CLASSES:
+            drawn = tag("div", draw_confusion(counts, classes, label), class_="canvas")
+        content = tag("div", drawn, list_errors(counts, classes), class_="beside")
         panels.append(Panel(f"{key}-{k}", name.text, content))
     if not panels:
         return None
@@ -174,14 +175,14 @@ def _confusion(results: Results, dataset: str, names: Names, key: str) -> Markup
         "Summed over all trials. Correct predictions are blue and errors orange, shaded by their "
         "share of the true class, with a logarithmic scale for errors."
     )
-    if len(classes) > model_figures.MOST_CLASSES:
+    if len(classes) > MOST_CLASSES:
         note = f"Summed over all trials. A matrix of {len(classes)} classes is too large to draw."
     title = tag("h4", "Confusion matrices")
     chosen = tabs(panels, f"Pair for the confusion matrix of {dataset}", 5)
     return tag("div", title, tag("p", note, class_="note"), chosen)
 
 
-# -- Assemble the page, and write it --
+# -- the page --------------------------------------------------------------------------------------
 
 
 # Longer control texts are truncated.
@@ -265,7 +266,7 @@ def _lead_lines(results: Results) -> list[Child]:
         count_things(len(results.pairs), "pair", "pairs") + " of a scheme and a solver",
         trials if len(results.datasets) == 1 else f"{trials} per dataset",
     ]
-    seed = (results.manifest or {}).get("protocol", {}).get("seed")
+    seed = results.manifest.get("protocol", {}).get("seed")
     if seed is not None:
         facts.append(f"seed {seed}")
     estimator = describe_estimators(results)
@@ -278,7 +279,7 @@ def _describe_size(results: Results) -> str:
     """Return the size of the only dataset, or the names of several."""
     if len(results.datasets) != 1:
         return f"Data: {', '.join(results.datasets)}" if results.datasets else ""
-    own = (results.facts or {}).get(results.datasets[0])
+    own = results.facts.get(results.datasets[0])
     if own is None:
         return ""
     sizes = [
@@ -367,7 +368,7 @@ def _problem_list(problems: Mapping[str, Iterable[str]]) -> Markup:
 
 def protocol_section(results: Results) -> Markup:
     """Return the settings, machine, versions, seeds and data of the trials."""
-    manifest = results.manifest or {}
+    manifest = results.manifest
     protocol = manifest.get("protocol", {})
     items: list[tuple[Child, Child]] = []
     if protocol:
@@ -420,7 +421,7 @@ def _final_calibration(pair: Mapping[str, Any]) -> Child:
 def _versions_by_package(results: Results) -> dict[str, str]:
     """Return the versions of each package; they may change when a run is continued."""
     found: dict[str, dict[str, None]] = {}
-    about = [results.manifest or {}, *results.records]
+    about = [results.manifest, *results.records]
     for each in about:
         for package, version in each.get("versions", {}).items():
             found.setdefault(package, {})[version] = None
@@ -446,10 +447,9 @@ def _seeds(results: Results) -> Markup:
 
 
 def _fingerprints(results: Results) -> Markup:
-    facts = results.facts or {}
     lines = [
-        (name, tag("code", facts[name].get("fingerprint", "")))
+        (name, tag("code", results.facts[name].get("fingerprint", "")))
         for name in results.datasets
-        if name in facts
+        if name in results.facts
     ]
     return definition_list(lines, "facts long")

@@ -5,8 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from polytomy.report import figures as score_figures
 from polytomy.report import tables
+from polytomy.report.figures import (
+    ScoreRow,
+    TimedScore,
+    draw_ranks,
+    draw_scores,
+    draw_scores_against_time,
+)
 from polytomy.report.markup import (
     Child,
     Markup,
@@ -60,7 +66,7 @@ def result_section(results: Results, beside: Sequence[Beside], names: tables.Nam
 
 def _unfinished_warning(results: Results) -> Markup | None:
     # Datasets without a finished trial are only in the facts.
-    counts = dict.fromkeys(results.facts or (), 0) | count_trials(results)
+    counts = dict.fromkeys(results.facts, 0) | count_trials(results)
     if len(set(counts.values())) < 2:
         return None
     most = max(counts.values())
@@ -141,7 +147,7 @@ def _datasets_table(results: Results, names: tables.Names) -> list[Child]:
     """Return the best pairs on each dataset, and its size."""
     leads = {dataset: find_lead(results, dataset) for dataset in results.datasets}
     losses = results.table("log_loss")
-    facts, counts = results.facts or {}, count_trials(results)
+    facts, counts = results.facts, count_trials(results)
     has_estimators = len({each["estimator"] for each in facts.values()}) > 1
     heads = [heading(text, is_number=False) for text in ("dataset", "most accurate")]
     heads += [heading(text, first="largest") for text in ("accuracy", "lead")]
@@ -244,14 +250,14 @@ def _score_plots(
     figures = []
     for dataset in table.datasets:
         rows = [
-            score_figures.ScoreRow(
+            ScoreRow(
                 names[pair], cell, other.theirs if (other := beside.get((dataset, pair))) else None
             )
             for pair, name, cell in table.entries()
             if name == dataset
         ]
         if rows:
-            figures.append(figure(dataset, score_figures.draw_scores(rows, table.measure, dataset)))
+            figures.append(figure(dataset, draw_scores(rows, table.measure, dataset)))
     is_repeated = any(cell.n_repeats > 1 for *_, cell in table.entries())
     mark = "mean and standard deviation over the trials" if is_repeated else "a single trial"
     note = f"● {mark}; a ring marks the best."
@@ -265,7 +271,7 @@ def _rank_plot(results: Results, table: Table, names: tables.Names) -> Markup | 
     if ranked is None:
         return None
     pairs, ranking = ranked
-    drawn = score_figures.draw_ranks([names[pair] for pair in pairs], ranking, table.measure.title)
+    drawn = draw_ranks([names[pair] for pair in pairs], ranking, table.measure.title)
     note = (
         f"Ranks of the means, averaged over the {ranking.n_datasets} datasets on which all pairs "
         "were measured. A bar on the right joins pairs that do not differ significantly: their "
@@ -316,13 +322,13 @@ def times_section(results: Results, names: tables.Names) -> Markup | None:
         figures = []
         for dataset in results.datasets:
             points = [
-                score_figures.TimedScore(names[pair], seconds.mean, score)
+                TimedScore(names[pair], seconds.mean, score)
                 for pair in results.pairs
                 if (seconds := results.cell(measure, dataset, pair)) is not None
                 and (score := results.cell(HEADLINE, dataset, pair)) is not None
             ]
             if points:
-                drawn = score_figures.draw_scores_against_time(
+                drawn = draw_scores_against_time(
                     points, dataset, MEASURES[HEADLINE].title, f"Mean {title.lower()}"
                 )
                 figures.append(figure([dataset, tag("span", "accuracy", class_="unit")], drawn))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from polytomy.errors import CodeError
+from polytomy.inputs.arguments import count_things
 from polytomy.scheme import structure
 from polytomy.scheme.code_checks import read_matrix, read_row_counts
 from polytomy.scheme.structure import (
@@ -310,10 +311,11 @@ class CodingMatrix:
         return hash((self.shape, self.matrix.tobytes(), self.rows_per_partition.tobytes()))
 
     def __repr__(self) -> str:
-        partitions = "partition" if self.n_partitions == 1 else "partitions"
-        classes = "class" if self.n_classes == 1 else "classes"
+        partitions = count_things(self.n_partitions, "partition")
         rows = "" if self.is_binary else f"{self.n_rows} rows, "
-        return f"CodingMatrix({self.n_partitions} {partitions}, {rows}{self.n_classes} {classes})"
+        return (
+            f"CodingMatrix({partitions}, {rows}{count_things(self.n_classes, 'class', 'classes')})"
+        )
 
     def __reduce__(self) -> tuple[type[CodingMatrix], tuple[NDArray[Any], ...]]:
         if self.is_binary:

@@ -428,37 +428,34 @@ def translate_letter(letter: str, options: str) -> str:
 _QUOTES_AND_COMMENTS = re.compile(r'"(?:[^"\\\n\r]|\\[^\n\r])*"|#[^\n]*')
 
 
-def parse_bounded(text: str, n_partitions: int, design: str) -> Scheme:
+def parse_bounded(text: str, n_partitions: int) -> Scheme:
     """Return the scheme of a text from a file that is not trusted; SchemeError if it is too large.
 
     Parameters
     ----------
     text : control text
     n_partitions : number of partitions that it may have
-    design : the only design that it may have
     """
     # A few packed bytes can hold a text that takes minutes to parse.
     bare = _QUOTES_AND_COMMENTS.sub("", text)
-    if max(bare.count(";"), bare.count("{")) > n_partitions:
-        raise SchemeError(f"the scheme has more partitions than the {n_partitions} of the model")
     source = Source(text, "scheme")
-    tree = parse_text(source)
-    # A design of a few words can stand for millions of partitions.
-    if _count_designed(tree, design) > n_partitions:
-        raise SchemeError(
-            f"the scheme contains a design that is not {design}, or has more partitions than the "
-            f"{n_partitions} of the model"
-        )
-    return resolve_tree(tree, source)[0]
+    if max(bare.count(";"), bare.count("{")) <= n_partitions:
+        tree = parse_text(source)
+        # A design of a few words can stand for millions of partitions.
+        if _count_designed(tree) <= n_partitions:
+            return resolve_tree(tree, source)[0]
+    raise SchemeError(f"the scheme has more partitions than the {n_partitions} of the model")
 
 
-def _count_designed(tree: Branch, design: str) -> float:
-    """Return the number of partitions that designs stand for; infinity for another design."""
+def _count_designed(tree: Branch) -> float:
+    """Return the number of partitions that designs stand for; infinity if it is not known."""
     waiting, count = [tree], 0.0
     while waiting:
         branch = waiting.pop()
         if isinstance(branch, Designed):
-            count += len(branch.branches) if branch.design == design else math.inf
+            form = SHORT_FORMS.get(branch.design)
+            own = -1 if form is None else form.count_partitions(len(branch.branches))
+            count += own if own >= 0 else math.inf
         if not isinstance(branch, Leaf):
             waiting.extend(branch.branches)
     return count

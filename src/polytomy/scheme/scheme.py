@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from polytomy.errors import SchemeError
+from polytomy.inputs.arguments import count_things
 from polytomy.language import print_branch
 from polytomy.language.lexer import find_lone_surrogate, is_name
 from polytomy.scheme.code_checks import MAX_ENTRIES
@@ -183,7 +184,8 @@ class Scheme:
 
     def __repr__(self) -> str:
         kind = "tree" if self.is_tree else "code" if self.is_flat else "mixture"
-        return f"<Scheme: {kind}, {len(self.classes)} classes, {self.n_partitions} partitions>"
+        classes = count_things(len(self.classes), "class", "classes")
+        return f"<Scheme: {kind}, {classes}, {count_things(self.n_partitions, 'partition')}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Scheme, (self.classes, self.nodes)
@@ -202,7 +204,8 @@ def _check(classes: tuple[Label, ...], nodes: tuple[Node, ...]) -> None:
             raise SchemeError(f"{where} has {len(node.branches)} branches for {columns} columns")
         if len(node.binaries) != n_partitions:
             raise SchemeError(
-                f"{where} has {len(node.binaries)} binaries for {n_partitions} partitions"
+                f"{where} has {count_things(len(node.binaries), 'binary', 'binaries')} for "
+                f"{count_things(n_partitions, 'partition')}"
             )
         if (node.code.rows_per_partition == 2).any():
             raise SchemeError(f"{where} has a partition of two sides in two rows; use one row")

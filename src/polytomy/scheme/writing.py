@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polytomy.inputs.arguments import count_things
 from polytomy.language.lexer import Span, is_code_letter, printable
 from polytomy.language.parser import (
     Branch,
@@ -193,7 +194,8 @@ def _headline(node: Node) -> str:
         return _printable_word(str(node.binaries[0]))
     names = [_printable_word(str(binary)) for binary in node.binaries[:4]]
     shown = " ".join(dict.fromkeys(names)) + (" …" if len(node.binaries) > len(names) else "")
-    return f"{len(node.binaries)} partitions over {len(node.branches)} branches: {shown}"
+    partitions = count_things(len(node.binaries), "partition")
+    return f"{partitions} over {len(node.branches)} branches: {shown}"
 
 
 def draw_matrix(scheme: Scheme) -> str:

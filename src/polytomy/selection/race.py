@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -29,7 +30,7 @@ from polytomy.calibration.folds import (
     row_numbers,
 )
 from polytomy.errors import Argument, ArgumentError, PolytomyError, warn_caller
-from polytomy.inputs.arguments import did_you_mean
+from polytomy.inputs.arguments import Parameter
 from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import group_rows, take_columns, take_rows
 from polytomy.inputs.seeds import partition_seeds
@@ -259,12 +260,8 @@ def find_metric(name: str) -> Metric:
     >>> find_metric("accuracy").larger_is_better
     True
     """
-    known = [each.name for each in METRICS.values() if each.needs_only_predictions]
-    if not isinstance(name, str) or name not in known:
-        raise ArgumentError(
-            Argument("scoring"),
-            f" must be one of {', '.join(known)}; got {name!r}.{did_you_mean(name, known)}",
-        )
+    known = tuple(each.name for each in METRICS.values() if each.needs_only_predictions)
+    Parameter("scoring", choices=known).check(name)
     return METRICS[name]
 
 
@@ -456,7 +453,7 @@ def configure(classifier: Any, candidate: Candidate) -> Any:
     return configured
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class FoldMeasurer:
     """Measures candidates on one fold after another.
 
@@ -468,7 +465,6 @@ class FoldMeasurer:
 
     setup: RaceSetup
     metrics: Sequence[Metric]
-    _grid: KernelGrid | UnsuitableError | None = field(init=False, default=None)
 
     def measure(
         self, entries: Sequence[Entry], rows: Rows, held_out: Rows, progress: Progress | None = None
@@ -540,20 +536,14 @@ class FoldMeasurer:
             points.append(_Point(estimator, own, plan))
         return points
 
+    @cached_property
     def kernel_grid(self) -> KernelGrid | None:
-        """Return the kernel matrices of all the data, or None if they cannot be used."""
-        if self._grid is None:
-            training = self.setup.training
-            try:
-                self._grid = KernelGrid(
-                    self.setup.X,
-                    training.class_indices,
-                    training.memory_budget,
-                    training.n_jobs,
-                )
-            except UnsuitableError as reason:
-                self._grid = reason
-        return None if isinstance(self._grid, UnsuitableError) else self._grid
+        """The kernel matrices of all the data, or None if they cannot be used."""
+        X, training = self.setup.X, self.setup.training
+        try:
+            return KernelGrid(X, training.class_indices, training.memory_budget, training.n_jobs)
+        except UnsuitableError:
+            return None
 
     def judge(
         self, candidate: Candidate, held_out: Rows, scores: Floats, winners: NDArray[np.intp]
@@ -646,7 +636,7 @@ class _Batch:
     def _measure_on_grid(self, listener: TrainingListener) -> bool:
         """Do the same with kernel matrices of all the data; return whether that is possible."""
         options = self.options
-        grid = self.measurer.kernel_grid()
+        grid = self.measurer.kernel_grid
         if grid is None or options.arguments.names or options.arguments_by_model:
             return False
         # All values of C use the binaries of the first, so that they are trained together.

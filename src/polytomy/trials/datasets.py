@@ -76,7 +76,7 @@ CATALOGUE: dict[str, KnownDataset] = _read_catalogue()
 """The datasets of the experiments by name, in the order of the tables."""
 
 
-# -- Datasets for trials: from a folder, bundled with scikit-learn, from openml.org, or as arrays --
+# -- datasets --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,6 +224,8 @@ def load_datasets(
     *,
     paper: bool = False,
     class_order: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
+    reading: Mapping[str, Any] | None = None,
+    accepts_missing: Callable[[str], bool] = lambda name: False,
 ) -> list[Dataset]:
     """Load datasets by name, or wrap arrays.
 
@@ -234,9 +236,13 @@ def load_datasets(
         Without a folder, those bundled with scikit-learn.
     folder : folder of files NAME.csv.gz or NAME.csv with the label in the last column, optional
         Also NAME.tsv, NAME.svmlight (or .svm, .libsvm, .scale), NAME.parquet, NAME.npz and
-        NAME.lvq. An optional file class_order.json maps names to classes in order.
+        NAME.lvq. An optional file class_order.json maps names to classes in order. The path of one
+        file is a folder with only this file.
     paper : whether to load only the datasets of Mills's experiments that are in the folder
     class_order : all labels from first to last, or a dict of these by dataset, optional
+    reading : further arguments of `polytomy.datasets.read_data`, such as target, optional
+    accepts_missing : whether missing values of a dataset are read as NaN
+        Unless `reading` says what to do with them.
 
     Examples
     --------
@@ -259,6 +265,8 @@ def load_datasets(
     if names is not None and not names:
         raise ArgumentError(Argument("datasets"), " is empty. Name at least one dataset.")
     files = {} if folder is None else _find_files(Path(folder))
+    if names is None and folder is not None and Path(folder).is_file():
+        names = list(files)
     orders = {} if folder is None else _read_orders(Path(folder))
 
     def load(name: str) -> Dataset:
@@ -267,7 +275,9 @@ def load_datasets(
         elif folder is None:
             X, y, order = _load_bundled(name)
         else:
-            X, y, order = _read_file(Path(folder), files, name, orders.get(name))
+            missing = "nan" if accepts_missing(name) else "refuse"
+            how = {"missing": missing, **(reading or {})}
+            X, y, order = _read_file(Path(folder), files, name, orders.get(name), how)
         if isinstance(class_order, Mapping):
             order = class_order.get(name, order)
         elif class_order is not None:
@@ -310,7 +320,11 @@ def _load_bundled(name: str) -> _Samples:
 
 
 def _read_file(
-    folder: Path, files: Mapping[str, Path], name: str, order: Sequence[str] | None
+    folder: Path,
+    files: Mapping[str, Path],
+    name: str,
+    order: Sequence[str] | None,
+    reading: Mapping[str, Any],
 ) -> _Samples:
     if name not in files:
         hint = f" Try `polytomy datasets get {name}`." if name in CATALOGUE else ""
@@ -318,7 +332,7 @@ def _read_file(
         raise ArgumentError(
             f"{folder} has no dataset {name!r}; it has {', '.join(sorted(files))}.{hint}"
         )
-    data = read_data(files[name])
+    data = read_data(files[name], **reading)
     if data.y is None:
         raise DataError(f"{files[name]} has no labels. Put them in the last column.")
     if order is None and name in CATALOGUE:
@@ -364,7 +378,9 @@ def _dataset_name(path: Path) -> str:
 
 
 def _find_files(folder: Path) -> dict[str, Path]:
-    """Return the file of each dataset in a folder, by name."""
+    """Return the file of each dataset in a folder, by name; or the only file, if it is one."""
+    if folder.is_file():
+        return {_dataset_name(folder) or folder.stem: folder}
     paths = [path for path in folder.iterdir() if path.is_file() and path.name[0] != "."]
     found: dict[str, Path] = {}
     for ending in _ENDINGS:
@@ -384,7 +400,7 @@ def names_in_folder(folder: str | os.PathLike[str]) -> list[str]:
 
 
 def _read_orders(folder: Path) -> dict[str, list[str]]:
-    path = folder / _ORDER_FILE
+    path = (folder if folder.is_dir() else folder.parent) / _ORDER_FILE
     if not path.is_file():
         return {}
     try:

@@ -371,7 +371,7 @@ def describe_estimator(estimator: Any) -> str:
         return " ".join(text.split())
 
 
-# -- One trial: a split of a dataset, on which every pair is trained and scored --
+# -- one trial -------------------------------------------------------------------------------------
 
 
 Floats = NDArray[np.float64]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.arguments import did_you_mean, make_frame
+from polytomy.inputs.arguments import Parameter, make_frame
 from polytomy.metrics import METRICS, Metric
 from polytomy.trials.datasets import BUNDLED, CATALOGUE
 from polytomy.trials.store import read_facts, read_manifest, read_trials
@@ -108,15 +108,11 @@ def find_measure(name: str) -> Measure:
     >>> find_measure("accuracy").best
     'largest'
     """
-    if not isinstance(name, str) or name not in MEASURES:
-        raise ArgumentError(
-            Argument("measure", name),
-            f" is unknown.{did_you_mean(name, MEASURES)} Use one of {', '.join(MEASURES)}.",
-        )
+    Parameter("measure", choices=tuple(MEASURES)).check(name)
     return MEASURES[name]
 
 
-# -- Significance tests for differences between methods --
+# -- significance ----------------------------------------------------------------------------------
 
 
 Floats = NDArray[np.float64]
@@ -311,7 +307,7 @@ def _find_groups(mean_ranks: Floats, difference: float) -> list[list[int]]:
     return groups
 
 
-# -- Results of trials: means and standard deviations, the best pairs, and significance --
+# -- results ---------------------------------------------------------------------------------------
 
 
 PairName = tuple[str, str]
@@ -429,8 +425,8 @@ class Results:
     records: Sequence[Mapping[str, Any]]
     pairs: Sequence[PairName]
     datasets: Sequence[str]
-    facts: Mapping[str, Mapping[str, Any]] | None = None
-    manifest: Mapping[str, Any] | None = None
+    facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    manifest: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def read(

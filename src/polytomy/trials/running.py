@@ -18,6 +18,8 @@ from polytomy.designs import empirical_tree
 from polytomy.designs.registry import uses_class_order
 from polytomy.distances import hausdorff
 from polytomy.errors import Argument, ArgumentError, ClassOrderWarning, warn_caller
+from polytomy.inputs.sparse import is_sparse
+from polytomy.learners.preparation import accepts_missing
 from polytomy.model.arrangement import Solver
 from polytomy.model.estimator import PARALLEL_CHECKS
 from polytomy.trials.datasets import Dataset, load_datasets
@@ -144,6 +146,7 @@ def run(
     schemes: Any = None,
     solvers: Iterable[Solver] | str | None = None,
     calibrated: bool | None = None,
+    reading: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Results:
     """Compare schemes and solvers on datasets, in repeated trials.
@@ -154,7 +157,7 @@ def run(
 
     Parameters
     ----------
-    datasets, data : names and their folder, or a dict of pairs (X, y); see `load_datasets`
+    datasets, data : names and their folder or file, or a dict of pairs (X, y); see `load_datasets`
     paper : whether to run only the datasets of Mills's experiments that are in the folder
     class_order : all labels from first to last, or a dict of these by dataset
         For schemes that use the order of the classes: "adjacent", "chain", "chain-backward" and
@@ -170,6 +173,9 @@ def run(
     schemes, solvers : what to compare; see `pairs_from`
     calibrated : whether to also compare pairs with a final calibration; see `pairs_from`
         By default they are compared, unless `paper` is true.
+    reading : further arguments of `polytomy.datasets.read_data` for the files of datasets, such as
+        ``{"target": "kind", "categories": "one-hot"}``
+        Missing values are read as NaN if the estimator accepts it.
     **settings : estimator, test and seed; see `Protocol`
 
     Returns
@@ -193,7 +199,14 @@ def run(
     PARALLEL_CHECKS["n_jobs"](n_jobs)
     calibrated = not paper if calibrated is None else calibrated
     protocol = Protocol(pairs_from(schemes, solvers, calibrated=calibrated), **settings)
-    loaded = load_datasets(datasets, data, paper=paper, class_order=class_order)
+    loaded = load_datasets(
+        datasets,
+        data,
+        paper=paper,
+        class_order=class_order,
+        reading=reading,
+        accepts_missing=lambda name: accepts_missing(protocol.estimator_for(name)),
+    )
     for each in loaded:
         protocol.check(each)
     texts = {each.name: describe_estimator(protocol.estimator_for(each.name)) for each in loaded}
@@ -366,8 +379,12 @@ def _describe_dataset(dataset: Dataset, estimator: str) -> dict[str, Any]:
 
 
 def _describe_distances(dataset: Dataset) -> dict[str, Any]:
-    """Return class distances and the empirical tree, from all samples after standardising."""
+    """Return class distances and the empirical tree, from all samples after standardising.
+
+    Missing values are replaced by the mean of their feature.
+    """
     (X,) = standardise(dataset.X)
+    X = X if is_sparse(X) else np.nan_to_num(X)
     distances = hausdorff(X, dataset.y)
     return {
         "distances": distances.reordered(dataset.classes).matrix.tolist(),

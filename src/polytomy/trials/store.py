@@ -224,18 +224,21 @@ def read_trials(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
 def _read_trial(path: Path, protocol: Mapping[str, Any]) -> dict[str, Any]:
     """Read a finished trial; raise DataError with the reason if it is damaged."""
     record = _read_json(path, _TRIAL)
-    if path.name != _trial_name(record["dataset"], record["repeat"]):
+    try:
+        name = _trial_name(record["dataset"], record["repeat"])
+        pairs = [*map(_name_pair, record["cells"])]
+    except (KeyError, TypeError, ValueError):
+        raise DataError("it is not a trial") from None
+    if path.name != name:
         # A copy would count twice.
         raise DataError(f"it has trial {record['repeat']} of {record['dataset']}")
-    for cell in record["cells"]:
-        _check_fields(cell, ("configuration", "method", "problem"))
-    if [*map(_name_pair, record["cells"])] != [*map(_name_pair, protocol["pairs"])]:
+    if pairs != [*map(_name_pair, protocol["pairs"])]:
         raise DataError("the cells are not those of the pairs in the manifest")
     return record
 
 
 def _trial_name(name: str, repeat: int) -> str:
-    return f"{quote(name, safe=' ')}-{repeat:03}.json"
+    return f"{quote(name, safe=' ')}-{repeat:03d}.json"
 
 
 def _name_pair(pair: Mapping[str, str]) -> str:

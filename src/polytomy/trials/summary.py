@@ -117,13 +117,13 @@ def compare_on(
 ) -> Interval | None:
     """Return the mean of one pair's scores minus another's; see `mean_interval`."""
     values, others = (results.values(measure, dataset, pair) for pair in (one, other))
-    protocol = (results.manifest or {}).get("protocol", {})
+    protocol = results.manifest.get("protocol", {})
     return mean_interval(values - others, test=float(protocol.get("test", Protocol.test)))
 
 
 def describe_estimators(results: Results) -> str:
     """Return the binary classifier of the trials, shortened; empty if it is unknown."""
-    facts = results.facts or {}
+    facts = results.facts
     texts = list(
         dict.fromkeys(facts[name]["estimator"] for name in results.datasets if name in facts)
     )
@@ -230,7 +230,7 @@ def _format(value: float) -> str:
     return "0.000" if text == "-0.000" else text.replace("-", "−")
 
 
-# -- The figures published in Mills's tables, compared with ours --
+# -- beside the published figures ------------------------------------------------------------------
 
 
 # Largest difference that counts as agreement, in published standard deviations.
@@ -293,12 +293,11 @@ def beside_published(results: Results) -> list[Beside]:
     Only the protocol of the paper is compared: its datasets, with their size and the order of their
     classes; its binary classifiers; its split and calibration; its schemes and solvers.
     """
-    manifest = results.manifest or {}
-    protocol = manifest.get("protocol", {})
+    protocol = results.manifest.get("protocol", {})
     if not _is_paper_protocol(protocol):
         return []
     found = []
-    facts = results.facts or {}
+    facts = results.facts
     configurations = _paper_configurations(protocol)
     known = {
         (name, configuration)

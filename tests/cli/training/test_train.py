@@ -243,3 +243,31 @@ def test_a_regressor_has_the_defaults_of_its_constructor(polytomy, here):
     own = pt.PolytomyRegressor(random_state=0).get_params(deep=False)
     found = regressor.get_params(deep=False)
     assert {**found, "estimator": None} == {**own, "estimator": None}
+
+
+def test_missing_values_are_for_estimators_that_accept_them(polytomy, here):
+    rows = [f"{k % 3 + k / 100},{'' if k % 7 == 0 else k},{'abc'[k % 3]}" for k in range(30)]
+    (here / "gaps.csv").write_text("\n".join(rows) + "\n")
+    outcome = polytomy("train", "gaps.csv", "--no-header", "-o", "m.polytomy")
+    assert (outcome.code, outcome.err) == (
+        2,
+        "polytomy: gaps.csv, line 1, column 2: the value is missing. Fill it in, or use --missing "
+        "nan with an estimator that accepts missing values, such as hist-gradient-boosting.\n",
+    )
+    options = ("--no-header", "--estimator", "decision-tree", "--scheme", "one-vs-rest")
+    assert polytomy("train", "gaps.csv", *options, "-o", "m.polytomy").code == 0
+    trust = ("--trust", "sklearn.tree._tree.Tree")
+    outcome = polytomy("predict", "m.polytomy", "gaps.csv", "--no-header", *trust)
+    assert outcome.code == 0, outcome.err
+    assert len(outcome.out.splitlines()) == 31
+    outcome = polytomy("train", "gaps.csv", *options, "--missing", "refuse", "-o", "n.polytomy")
+    assert outcome.code == 2
+
+
+def test_a_model_that_was_trained_without_missing_values_says_where_one_is(polytomy, here):
+    (here / "gaps.csv").write_text("sepal_length,sepal_width,petal_length,petal_width\n1,2,,4\n")
+    polytomy("train", "iris.csv", "--scheme", "tree", "-o", "m.polytomy")
+    outcome = polytomy("predict", "m.polytomy", "gaps.csv")
+    assert outcome.code == 2
+    assert "the value is missing" in outcome.err
+    assert "--missing" not in outcome.err

@@ -232,3 +232,40 @@ def test_a_run_interrupted_at_once_writes_no_tables(polytomy, data, here, monkey
 
 def raise_interrupt(*_, **__):
     raise KeyboardInterrupt
+
+
+KINDS = ("red,oak", "blue,corn", "green,rye")
+LAND = "width,height,colour,kind\n" + "".join(
+    f"{k % 7 + 9 * (k % 3)},{k % 5},{KINDS[k % 3]}\n" for k in range(30)
+)
+BRIEF = ("--schemes", "one-vs-rest", "--repeats", "1", "--no-calibrated", "--json")
+
+
+def test_one_file_is_a_dataset_with_the_options_of_train(polytomy, here):
+    (here / "land.csv").write_text(LAND)
+    outcome = polytomy("trials", "--data", "land.csv", *BRIEF)
+    assert outcome.code == 2
+    assert "land.csv, line 2, column 3" in outcome.err
+    assert "Use --one-hot for text columns, or set --target to the label column." in outcome.err
+    outcome = polytomy("trials", "--data", "land.csv", "--one-hot", *BRIEF)
+    assert outcome.code == 0, outcome.err
+    assert {row["dataset"] for row in json.loads(outcome.out)["trials"]} == {"land"}
+    columns = ("--one-hot", "--target", "colour", "-o", "colours")
+    outcome = polytomy("trials", "--data", "land.csv", *columns, *BRIEF)
+    assert outcome.code == 0, outcome.err
+
+
+def test_an_estimator_that_accepts_missing_values_has_them(polytomy, here):
+    (here / "land.csv").write_text(LAND.replace("\n9,1,", "\n9,,").replace(",0,", ",NA,"))
+    command = ("trials", "--data", "land.csv", "--one-hot", *BRIEF)
+    outcome = polytomy(*command)
+    assert outcome.code == 2
+    assert outcome.err.endswith(
+        'column 2 ("height"): the value is missing (NA). Fill it in, or use --missing nan with an '
+        "estimator that accepts missing values, such as hist-gradient-boosting.\n"
+    )
+    outcome = polytomy(*command, "--estimator", "decision-tree")
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["trials"][0]["accuracy"] > 0.8
+    outcome = polytomy(*command, "--estimator", "decision-tree", "--missing", "refuse")
+    assert outcome.code == 2

@@ -28,7 +28,7 @@ def test_arrays_in_fortran_order_are_read_in_blocks(tmp_path):
         ({"X": np.arange(3.0), "y": np.arange(3)}, "X has shape (3,); it must have two dimensions"),
         ({"X": np.zeros((0, 2)), "y": np.arange(0)}, "X has no rows"),
         ({"X": np.array([["a"]]), "y": np.arange(1)}, "X has type <U1; it must be numeric"),
-        ({"X": np.array([[1, np.nan]]), "y": [1]}, "row 1, column 2: nan is not a finite number"),
+        ({"X": np.array([[1, np.nan]]), "y": [1]}, "row 1, column 2: the value is missing (nan)"),
         ({"X": np.array([[None]], dtype=object), "y": [1]}, "holds objects"),
         (
             {"data": [1.0], "indices": [9], "indptr": [0, 1], "shape": [1, 2], "y": [1]},

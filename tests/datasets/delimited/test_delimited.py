@@ -6,6 +6,10 @@ import pytest
 from polytomy.datasets import open_blocks, read_data
 from polytomy.errors import DataError
 
+WAY_OUT = (
+    '. Fill it in, or use missing="nan" with an estimator that accepts missing values, such as '
+    "hist-gradient-boosting."
+)
 PLANTS = "height,width,kind\n1.5,2,oak\n0.5,3,corn\n7,-1e2,oak\n"
 
 
@@ -44,9 +48,12 @@ def test_every_way_to_write_a_table_gives_the_same_data(write_file, name, text):
         ("", ": the file is empty"),
         ("\n\n", ": the file is empty"),
         ("a,b,c\n", ": the file has a header but no data"),
-        (PLANTS + "1,,oak", ', line 5, column 2 ("width"): the value is missing'),
-        (PLANTS + "1,NA,oak", ', line 5, column 2 ("width"): the value is missing (NA)'),
-        (PLANTS + "1,nan,oak", ', line 5, column 2 ("width"): the value is missing (nan)'),
+        (PLANTS + "1,,oak", ', line 5, column 2 ("width"): the value is missing' + WAY_OUT),
+        (PLANTS + "1,NA,oak", ', line 5, column 2 ("width"): the value is missing (NA)' + WAY_OUT),
+        (
+            PLANTS + "1,nan,oak",
+            ', line 5, column 2 ("width"): the value is missing (nan)' + WAY_OUT,
+        ),
         (PLANTS + "1,inf,oak", ', line 5, column 2 ("width"): inf is not a finite number'),
         (
             PLANTS + "1,1e999,oak",

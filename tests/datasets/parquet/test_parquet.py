@@ -18,7 +18,7 @@ def test_a_mistake_is_an_error_with_its_row(tmp_path, read_error):
     write(a=[1.0, None], kind=["x", "y"])
     assert 'row 2, column 1 ("a"): the value is missing' in read_error(path)
     write(a=[1.0, float("nan")], kind=["x", "y"])
-    assert 'row 2, column 1 ("a"): the value is missing (nan)' in read_error(path)
+    assert 'row 2, column 1 ("a"): the value is missing. Fill it in' in read_error(path)
     write(a=[1.0, float("inf")], kind=["x", "y"])
     assert 'row 2, column 1 ("a"): inf is not a finite number' in read_error(path)
     write(a=arrow.array([0, 1], arrow.timestamp("ms")), kind=["x", "y"])

@@ -88,3 +88,10 @@ def test_explanations_are_a_sequence():
     assert [each.sample for each in explained[1:]] == [1, 2]
     assert str(explained[:2]).count("sample") == 2
     assert repr(explained) == "<Explanations of 3 samples; print them to read them>"
+
+
+def test_one_partition_that_is_not_shown_is_in_the_singular():
+    terms = tuple(Term(f"m{k}", (("a",), ("b",)), (0.5, 0.5), 0.0) for k in range(11))
+    one = Explanation(0, "b", "a", (0.7, 0.3), "log-odds", "path", 0.0, terms, {}, "b")
+    assert str(one).endswith("   +0.000  1 more partition")
+    assert repr(Explanations([one])) == "<Explanations of 1 sample; print them to read them>"

@@ -28,13 +28,13 @@ from persistence.round_trips import (
 from persistence.saved_archives import array_to_bytes, pack, replace_field, unpack
 from polytomy import PolytomyClassifier
 from polytomy.calibration.calibrators import UncalibratedMap
-from polytomy.errors import ModelFileError, PolytomyError
+from polytomy.errors import ArgumentError, ModelFileError, PolytomyError
 from polytomy.language import parse_text
 from polytomy.learners.bank import Bank
 from polytomy.learners.borders import BorderMachine
 from polytomy.learners.svm.machines import KernelMachine
 from polytomy.learners.trained import Output, TrainedBinary
-from polytomy.persistence import load, read_info
+from polytomy.persistence import load, read_info, saving
 from polytomy.scheme import reading
 
 
@@ -127,7 +127,7 @@ COMPOSITION = ("model", "composition")
         ("a {0 1}", "model.composition.columns is not a binary for each of 1 partitions"),
         ("a {0 b {1 3}}", "model.composition: the scheme does not name class 2"),
         ("c 0 / 1 2; {0 1 2}", "model.composition: scheme:"),
-        ("@tree {0 1 2}", "the scheme contains a design that is not one-vs-rest"),
+        ("@tree {0 1 2}", "the scheme has more partitions than the 2 of the model"),
     ],
 )
 def test_schemes_that_do_not_fit_are_refused(svm_model, text, words, assert_field_is_checked):
@@ -178,13 +178,14 @@ def test_each_field_of_a_pipeline_is_checked(
 def test_a_scaler_for_other_features_is_refused(tmp_path):
     scaler = StandardScaler().fit(X[:, :3])
     classifier = PolytomyClassifier(random_state=0).fit(X, Y)
-    pt.save(Pipeline([("a", scaler), ("b", classifier)]), tmp_path / "m.polytomy")
     words = "model.steps is not a list of steps for one number of features"
-    with pytest.raises(ModelFileError, match=words):
-        load(tmp_path / "m.polytomy")
+    with pytest.raises(ArgumentError, match=words):
+        pt.save(Pipeline([("a", scaler), ("b", classifier)]), tmp_path / "m.polytomy")
 
 
-def test_binaries_must_agree_on_the_number_of_features(save_to_bytes, refusal):
+def test_binaries_must_agree_on_the_number_of_features(save_to_bytes, refusal, monkeypatch):
+    monkeypatch.setattr(saving, "_check_readable", lambda *parts: None)
+
     def saved(n_features, *binaries):
         classifier = PolytomyClassifier(scheme="a {0 b {1 2}}", random_state=0).fit(X, Y)
         composition = classifier.composition_

@@ -9,12 +9,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
+import polytomy as pt
 from persistence.round_trips import LABELS, TREE, X, Y
 from persistence.saved_archives import unpack
-from polytomy import PolytomyClassifier
+from polytomy import PolytomyClassifier, designs
+from polytomy.calibration.calibrators import UncalibratedMap
 from polytomy.errors import Argument, ArgumentError
+from polytomy.learners.trained import Output, TrainedBinary
 from polytomy.persistence import load, read_info, save, saving
 from polytomy.persistence import models as compositions
+from polytomy.persistence.models import compose_classifier
+from polytomy.scheme.nodes import number_binaries
 
 
 def test_a_plain_model_has_a_description_and_an_array_for_each_type(tmp_path):
@@ -96,7 +101,6 @@ def test_metadata_that_is_not_plain_is_refused(tmp_path):
 
 
 def test_one_vs_rest_of_many_classes_is_saved_in_few_bytes(tmp_path, monkeypatch):
-    monkeypatch.setattr(compositions, "MOST_CLASSES_WRITTEN_OUT", 2)
     monkeypatch.setattr(compositions, "MOST_ENTRIES", 3)
     classifier = PolytomyClassifier(LogisticRegression(), "one-vs-rest", random_state=0).fit(X, Y)
     save(classifier, tmp_path / "m.polytomy")
@@ -111,3 +115,44 @@ def test_one_vs_rest_of_many_classes_is_saved_in_few_bytes(tmp_path, monkeypatch
     ):
         assert one[:4] == other[:4]
     np.testing.assert_array_equal(again.predict_proba(X), classifier.predict_proba(X))
+
+
+def of_many_classes(scheme):
+    """Return a classifier whose binaries are all the same, as if it had been trained."""
+    model = LogisticRegression().fit([[0.0, 1.0], [1.0, 0.0]], [-1, 1])
+    binaries = [
+        TrainedBinary(str(each.binary), Output.MARGIN, model, UncalibratedMap())
+        for each in scheme.partitions
+    ]
+    return compose_classifier(scheme, binaries, "least-squares", 2)
+
+
+@pytest.mark.parametrize(
+    ("design", "n_classes"), [("adjacent", 2000), ("orthogonal", 2000), ("adjacent", 5000)]
+)
+def test_codes_of_thousands_of_classes_are_kept(design, n_classes, tmp_path):
+    classifier = of_many_classes(designs.design(design, list(range(n_classes))))
+    save(classifier, tmp_path / "m.polytomy")
+    again = load(tmp_path / "m.polytomy")
+    assert again.scheme_ == classifier.scheme_
+    np.testing.assert_array_equal(again.decisions([[0.3, 0.1]]), classifier.decisions([[0.3, 0.1]]))
+    assert read_info(tmp_path / "m.polytomy").scheme.startswith(f"@{design} {{0 1 2")
+
+
+def test_a_scheme_that_could_not_be_read_is_not_written(tmp_path, monkeypatch):
+    code = pt.CodingMatrix(np.random.default_rng(0).choice([-1, 1], (1100, 1000)))
+    scheme = pt.Scheme.from_code(code, range(1000), number_binaries("m", 1100))
+    classifier = of_many_classes(scheme)
+    monkeypatch.setattr(compositions, "MAX_CHARACTERS", 10**6)
+    with pytest.raises(ArgumentError, match=r"control text has [0-9,]+ characters, and texts of"):
+        save(classifier, tmp_path / "m.polytomy")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_that_could_not_be_loaded_is_not_written(tmp_path):
+    classifier = PolytomyClassifier(LogisticRegression(), final_calibration=None).fit(X, Y)
+    classifier.binaries_[1].estimator.coef_[0, 2] = 1e101
+    words = r"could not be loaded again: .*coefficients is not an array of numbers from -1e\+100"
+    with pytest.raises(ArgumentError, match=words):
+        save(classifier, tmp_path / "m.polytomy")
+    assert list(tmp_path.iterdir()) == []

@@ -82,7 +82,7 @@ PAIR = (ClassRef(0), ClassRef(1))
         (["a", "b"], [Node((BinaryName("m"),), TWO, (ClassRef(1), ClassRef(0)))], "not one tree"),
         (["a", "b"], [Node((BinaryName("m"),), TWO, (ClassRef(0), NodeRef(0)))], "not one tree"),
         (["a"], [Node((BinaryName("m"),), TWO, (ClassRef(0),))], "1 branches for 2 columns"),
-        (["a", "b"], [Node((), TWO, PAIR)], "0 binaries for 1 partitions"),
+        (["a", "b"], [Node((), TWO, PAIR)], "0 binaries for 1 partition"),
         (["a", "b"], [Node((BinaryName("m n"),), TWO, PAIR)], "a binary named 'm n'"),
         (["a", "b"], [Node((BinaryName("7"),), TWO, PAIR)], "a binary named '7'"),
         (["a", "b"], [Node((BinaryName(".", True),), TWO, PAIR)], 'the specification "."'),
@@ -117,3 +117,8 @@ def test_a_chain_of_any_depth_can_be_compared_copied_and_printed():
     assert scheme.draw().endswith(" lines")
     with pytest.raises(SchemeError, match="over the limit of 536,870,912 entries"):
         scheme.flatten()
+
+
+def test_one_partition_is_shown_in_the_singular():
+    assert repr(parse("m {a b}")) == "<Scheme: tree, 2 classes, 1 partition>"
+    assert repr(parse("m {a b}").code) == "CodingMatrix(1 partition, 2 classes)"

@@ -41,9 +41,9 @@ def test_titles_are_distinct():
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("acuracy", 'measure="acuracy" is unknown. Did you mean "accuracy"? Use one of unc'),
-        ("xyz", 'measure="xyz" is unknown. Use one of uncertainty_coefficient, accuracy, brier'),
-        (3, "measure=3 is unknown."),
+        ("acuracy", "got 'acuracy'. Did you mean \"accuracy\"?"),
+        ("xyz", 'measure must be "uncertainty_coefficient", "accuracy", "brier_score", '),
+        (3, "got 3."),
     ],
 )
 def test_an_unknown_measure_is_an_error_with_a_suggestion(name, words):

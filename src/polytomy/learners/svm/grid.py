@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
+from polytomy.inputs.arguments import count_things
 from polytomy.inputs.rows import take_rows
 from polytomy.learners.problems import BinaryProblem
 from polytomy.learners.svm.kernels import KernelFunction, squared_lengths, uses_gamma
@@ -152,7 +153,8 @@ class KernelGrid:
         n_stopped = sum(each.n_stopped for each in scored)
         if n_stopped:
             warnings.warn(
-                f"{n_stopped} machines stopped early, after max_iter={svcs[0].max_iter} steps. "
+                f"{count_things(n_stopped, 'machine')} stopped early, after "
+                f"max_iter={svcs[0].max_iter} steps. "
                 "Scale the features, or increase max_iter.",
                 ConvergenceWarning,
                 stacklevel=2,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -15,29 +15,25 @@ from polytomy.inputs.label_order import find_class_order, read_categories
 from polytomy.inputs.training_data import check_training_data
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.learners.workload import TrainingListener
-from polytomy.model.answering import AnsweringMixin
-from polytomy.model.arrangement import Solver, check_solver
+from polytomy.model.arrangement import Solver
 from polytomy.model.estimator import (
     CLASSIFIER_CHECKS,
     CallbackListener,
     CallbackSupportMixin,
     FollowsEstimatorMixin,
-    ListenerGroup,
     make_training_options,
     progress_bar,
     undone_if_interrupted,
     with_callbacks,
 )
-from polytomy.model.fitting import TrainingPlan, fit_binaries, plan_training
-from polytomy.model.scheme_argument import SchemeArgument, members_of, scheme_from
+from polytomy.model.fitting import fit_binaries
+from polytomy.model.scheme_argument import SchemeArgument, scheme_from
 from polytomy.model.streaming import StreamingMixin
-from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.choice import choose_scheme
 
 
 class PolytomyClassifier(
     StreamingMixin,
-    AnsweringMixin,
     FollowsEstimatorMixin,
     CallbackSupportMixin,  # type: ignore[misc]
     ClassifierMixin,  # type: ignore[misc]
@@ -240,20 +236,11 @@ class PolytomyClassifier(
             class_order=self.class_order_,
         )
         plan = self._plan(scheme, estimator)
-        callbacks = CallbackListener(self, len(plan.dichotomies), X, y)
-        with ExitStack() as stack:
-            listeners: list[TrainingListener] = [callbacks]
-            if self.verbose:
-                n_to_train = sum(each.trained is None for each in plan.dichotomies)
-                listeners.append(stack.enter_context(progress_bar(n_to_train)))
-            trained = fit_binaries(plan.dichotomies, X, training, ListenerGroup(listeners))
+        n_to_train = sum(each.trained is None for each in plan.dichotomies)
+        progress = progress_bar(n_to_train) if self.verbose else nullcontext(TrainingListener())
+        with progress as shown:
+            callbacks = CallbackListener(self, len(plan.dichotomies), X, y, shown)
+            trained = fit_binaries(plan.dichotomies, X, training, callbacks)
         self.composition_ = plan.compose(trained, self.solver, self.prediction_dtype)
         callbacks.end(X, y)
         return self
-
-    # -- parts of the above ---------------------------------------------------------------------
-
-    def _plan(self, scheme: Scheme | SchemeEnsemble, estimator: Any) -> TrainingPlan:
-        for member in members_of(scheme):
-            check_solver(member, self.solver)
-        return plan_training([scheme], self.classes_, estimator, self.models)

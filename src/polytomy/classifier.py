@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 
 from polytomy.inputs.arguments import check_parameters
-from polytomy.inputs.label_order import find_class_order, read_categories
-from polytomy.inputs.training_data import check_training_data
+from polytomy.inputs.training_data import check_training_data, read_class_order
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.learners.workload import TrainingListener
 from polytomy.model.arrangement import Solver
@@ -208,10 +207,10 @@ class PolytomyClassifier(
         self._forget()
         check_parameters(self, CLASSIFIER_CHECKS)
         estimator = resolve_estimator(self.estimator)
-        categories = read_categories(y)
+        given_labels = y
         X, y = check_training_data(self, X, y)
         self.classes_, class_indices = np.unique(y, return_inverse=True)
-        self.class_order_ = find_class_order(self.classes_.tolist(), self.class_order, categories)
+        self.class_order_ = read_class_order(given_labels, self.classes_, self.class_order)
         training = make_training_options(
             self, "fit", sample_weight, fit_params, self.classes_, class_indices
         )

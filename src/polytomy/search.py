@@ -28,8 +28,7 @@ from polytomy.inputs.arguments import (
     is_nonnegative_number,
     make_frame,
 )
-from polytomy.inputs.label_order import find_class_order, read_categories
-from polytomy.inputs.training_data import check_training_data
+from polytomy.inputs.training_data import check_training_data, read_class_order
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.model.arrangement import gives_probabilities, names_in
 from polytomy.model.estimator import (
@@ -230,14 +229,11 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         check_parameters(classifier, CLASSIFIER_CHECKS)
         estimator = resolve_estimator(classifier.estimator)
         metrics = [find_metric(name) for name in self._scoring()]
-        categories = read_categories(y)
         data, labels = check_training_data(self, X, y)
         given = dict(fit_params)
         split_params = self._split_params(sample_weight, given)
         self.classes_, class_indices = np.unique(labels, return_inverse=True)
-        classifier.class_order = find_class_order(
-            self.classes_.tolist(), classifier.class_order, categories
-        )
+        classifier.class_order = read_class_order(y, self.classes_, classifier.class_order)
         training = make_training_options(
             classifier, "fit", sample_weight, given, self.classes_, class_indices, owner=self
         )

@@ -20,10 +20,9 @@ from polytomy.calibration.final import resolve_final_calibration
 from polytomy.calibration.reservoir import Batch, Reservoir
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
 from polytomy.inputs.arguments import available_unless, check_parameters
-from polytomy.inputs.label_order import find_class_order, read_categories
 from polytomy.inputs.rows import group_rows
 from polytomy.inputs.seeds import partition_seeds
-from polytomy.inputs.training_data import check_batch_labels, check_training_data
+from polytomy.inputs.training_data import check_batch_labels, check_training_data, read_class_order
 from polytomy.learners.bank import Bank
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.learners.problems import Dichotomy
@@ -115,7 +114,7 @@ class StreamingMixin(AnsweringMixin):
         """
         check_parameters(self, CLASSIFIER_CHECKS)
         earlier = self._trained_so_far()
-        categories = read_categories(y) or read_categories(classes)
+        given_labels = y
         X, y = check_training_data(self, X, y, reset=earlier is None)
         known = None if earlier is None else earlier.classes
         self.classes_ = check_batch_labels(np.asarray(y), classes, known)
@@ -125,8 +124,7 @@ class StreamingMixin(AnsweringMixin):
         )
         plan, dichotomies = None, () if earlier is None else earlier.dichotomies
         if earlier is None:
-            labels = self.classes_.tolist()
-            self.class_order_ = find_class_order(labels, self.class_order, categories)
+            self.class_order_ = read_class_order(given_labels, self.classes_, self.class_order)
             scheme = scheme_from(
                 self.scheme,
                 self.classes_,

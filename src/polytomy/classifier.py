@@ -57,7 +57,7 @@ class PolytomyClassifier(
         SchemeEnsemble, a hierarchy of the classes (nested dicts), a coding matrix (partitions by
         classes), or a function of (X, y) that returns any of these. "auto" compares designs on
         held-out folds; "ordered" is for ordered classes: adjacent codes, with the order in
-        `class_order` or one found in the data, and the final calibration "decoder".
+        `class_order` or one found in the data.
     solver : str or callable, default="auto"
         How the answers of the binaries become class probabilities: "least-squares", "divergence",
         "hastie-tibshirani", "wu-lin-weng-1", "price" or "libsvm". "voting", "hamming",
@@ -70,9 +70,10 @@ class PolytomyClassifier(
     final_calibration : {"auto", "bias", "decoder"}, None or calibrator, default="auto"
         How the solver's probabilities are calibrated, using out-of-fold answers. "bias" learns a
         temperature, a floor and a bias for each class; "decoder" also learns how much each binary
-        says about each class. "auto" is "decoder" for ``scheme="ordered"``, else "bias"; if nothing
-        else needs folds, it makes only enough to hold out 600 samples. The answers of fitted models
-        count as out of fold. A calibrator has ``fit(log_probabilities, y)`` and ``predict_proba``.
+        says about each class. "auto" is "decoder", or "bias" if there are more than seven binaries
+        for each class; if nothing else needs folds, it makes only enough to hold out 600 samples.
+        The answers of fitted models count as out of fold. A calibrator has
+        ``fit(log_probabilities, y)`` and ``predict_proba``.
     cv : int, float, "auto", splitter, list of splits or None, default="auto"
         Folds for both calibrations, shared by all binaries, and by designs compared with
         ``scheme="auto"``. A fraction holds out that share of the rows permanently, so each binary

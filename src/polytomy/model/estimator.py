@@ -37,7 +37,6 @@ from polytomy.learners.trained import is_fitted
 from polytomy.learners.validation import split_validation
 from polytomy.learners.workload import FitArguments, TrainingListener, TrainingOptions
 from polytomy.model.arrangement import AUTO, gives_probabilities
-from polytomy.model.scheme_argument import choose_final_calibration
 from polytomy.solvers.solving import METHODS
 
 
@@ -168,7 +167,7 @@ def make_training_options(
     cv = choose_folds(classifier.cv, len(class_indices))
     return TrainingOptions(
         calibration=classifier.calibration,
-        final_calibration=choose_final_calibration(classifier.scheme, classifier.final_calibration),
+        final_calibration=classifier.final_calibration,
         cv=RoutedSplitter(cv, groups) if groups else cv,
         random_state=classifier.random_state,
         n_jobs=classifier.n_jobs,

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from polytomy.calibration.calibrators import HeldOut, fit_calibrators
-from polytomy.calibration.final import resolve_final_calibration
 from polytomy.calibration.reservoir import Batch, Reservoir
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
 from polytomy.inputs.arguments import available_unless, check_parameters
@@ -305,7 +304,7 @@ def calibrate_on_reservoir(
         reservoir.class_indices,
         weight,
         np.zeros(reservoir.n_held, dtype=np.intp),
-        resolve_final_calibration(final),
+        final,
         seed,
         options.keep_out_of_fold,
     )

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 import numpy as np
@@ -107,17 +108,20 @@ def few_warnings():
 def is_refusal(error):
     """Return whether an error is the right way to refuse a combination.
 
-    That is a PolytomyError, or a ValueError of scikit-learn or of the learner: its message says
-    what is wrong with the data. An error that arises elsewhere is a fault.
+    That is a PolytomyError, or a ValueError or TypeError of scikit-learn: its message says what is
+    wrong with the data. An error that arises elsewhere is a fault.
     """
     if isinstance(error, pt.PolytomyError):
         return True
-    traceback = error.__traceback__
-    while traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    raised_in = Path(traceback.tb_frame.f_code.co_filename)
+    frames = [frame.f_code.co_filename for frame, _ in walk_tb(error.__traceback__)]
     # Compiled code of scikit-learn has paths like sklearn/svm/_libsvm.pyx.
-    return isinstance(error, ValueError | TypeError) and "sklearn" in raised_in.parts
+    packages = [_PACKAGE.search(Path(name).as_posix()) for name in frames]
+    found = [each[1] for each in packages if each]
+    return isinstance(error, ValueError | TypeError) and found[-1:] == ["sklearn"]
+
+
+# NumPy and SciPy raise errors on behalf of those who call them.
+_PACKAGE = re.compile(r"(?:^|/)(polytomy|sklearn|combinations)/")
 
 
 # -- laws ------------------------------------------------------------------------------------------

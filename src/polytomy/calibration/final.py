@@ -267,7 +267,13 @@ _FEW_OF_CLASS = 10
 _LEAST_SCALE = 1e-3
 
 # Values of λ, strongest first. Without weights the decoder is a BiasMap.
-_PENALTIES = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)
+_PENALTIES = (0.1, 0.02, 0.004, 0.0008)
+
+# Enough to compare penalties: stricter tolerances take twice the time for the same log-loss.
+_TOLERANCE_OF_COMPARISON = 1e-4
+
+_MANY_BINARIES_OF_CLASS = 7
+
 _N_PARTS = 3
 
 
@@ -523,9 +529,14 @@ def register_final_calibration(
         register_kind(f"final calibration/{name}", kind)
 
 
-def resolve_final_calibration(value: Any) -> Any:
-    """Return a value of ``final_calibration``, with "auto" replaced by the one it stands for."""
-    return "bias" if isinstance(value, str) and value == "auto" else value
+def _choose_automatic(answers: OutOfFoldAnswers) -> str:
+    """Return the name that "auto" stands for.
+
+    With many binaries for each class, as in one-vs-one of more than 15 classes, the solver already
+    averages over so many answers that a decoder only costs time.
+    """
+    n_classes, n_binaries = answers.probabilities.shape[1], answers.decisions.shape[1]
+    return "bias" if n_binaries > _MANY_BINARIES_OF_CLASS * n_classes else "decoder"
 
 
 def check_final_calibration(value: Any) -> None:
@@ -563,7 +574,8 @@ def fit_final(option: Any, answers: OutOfFoldAnswers, seed: int | None = None) -
     """
     parts = _inner_parts(answers.fold_of)
     if isinstance(option, str):
-        return FINAL_CALIBRATIONS[resolve_final_calibration(option)](answers, parts)
+        name = _choose_automatic(answers) if option == "auto" else option
+        return FINAL_CALIBRATIONS[name](answers, parts)
     return _cross_fit(lambda some: _fit_provided(option, some, seed), answers, parts)
 
 
@@ -659,6 +671,8 @@ def _fit_decoder(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit
     assert isinstance(plain.map, BiasMap)
     base = plain.map
     log_odds = _log_odds(answers.decisions)
+    # A binary whose answer never changes would be a second bias.
+    log_odds[:, np.ptp(log_odds, axis=0) == 0.0] = 0.0
     logarithms = _logarithms(answers.probabilities, base.floor)
     n_features, n_classes = log_odds.shape[1], logarithms.shape[1]
     nothing = Weighted(base.scale, base.bias, np.zeros((n_features, n_classes)))
@@ -671,22 +685,25 @@ def _fit_decoder(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit
     masks = [parts != part for part in np.unique(parts)]
     bases = [find_basis(log_odds[mask]) for mask in masks]
     states = [nothing] * len(masks)
-    tried = [plain.probabilities]
+    tried, starts = [plain.probabilities], [nothing]
     losses = [_losses(plain.probabilities, answers)]
     for penalty in _PENALTIES if len(masks) > 1 else ():
         held_out = np.empty_like(logarithms)
         for k, mask in enumerate(masks):
-            own = states[k] = fit(mask, penalty, states[k], bases[k], 1e-6)
+            own = fit(mask, penalty, states[k], bases[k], _TOLERANCE_OF_COMPARISON)
+            states[k] = own
             logits = own.scale * logarithms[~mask] + own.bias + log_odds[~mask] @ own.weights
             held_out[~mask] = _softmax(logits)
         tried.append(held_out)
+        starts.append(Weighted(*(np.mean(values, axis=0) for values in zip(*states, strict=True))))
         losses.append(_losses(held_out, answers))
         if answers.average(losses[-1]) > answers.average(losses[-2]):
             break  # weaker penalties would be worse still
     chosen = _strongest_penalty(losses, answers)
     if chosen == 0:
         return plain
-    whole = fit(slice(None), _PENALTIES[chosen - 1], nothing, find_basis(log_odds), 1e-7)
+    basis, penalty = find_basis(log_odds), _PENALTIES[chosen - 1]
+    whole = fit(slice(None), penalty, starts[chosen], basis, 1e-7)
     map_ = DecoderMap(whole.scale, base.floor, whole.bias, whole.weights)
     return FinalFit(map_, tried[chosen])
 

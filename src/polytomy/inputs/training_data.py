@@ -6,7 +6,7 @@ arrays that need no conversion are recognised without them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, _num_samples, check_consistent_length, validate_data
 
 from polytomy.errors import Argument, ArgumentError, DataError
+from polytomy.inputs.label_order import find_class_order, read_categories
 from polytomy.inputs.numbers import check_range, refuse_labels
 from polytomy.inputs.rows import count_rows, refuse_date_labels, refuse_dates, refuse_masked
 from polytomy.inputs.sparse import check_sparse
@@ -94,6 +95,22 @@ def _check_rows(
     if _num_samples(X) < 1:
         raise ArgumentError("X has no rows. Give at least one sample.")
     return X, y
+
+
+def read_class_order(
+    y: Any, classes: NDArray[Any], class_order: Iterable[Any] | None
+) -> list[Any] | None:
+    """Return the classes in order: as given, else as the categories of y are; None if unknown.
+
+    Parameters
+    ----------
+    y : labels as given to `fit`, before they are converted
+    classes : array of all labels
+    class_order : all labels in order, or None
+    """
+    if class_order is None and type(y) is np.ndarray:
+        return None  # arrays have no categories
+    return find_class_order(classes.tolist(), class_order, read_categories(y))
 
 
 def check_batch_labels(y: NDArray[Any], classes: Any, known: NDArray[Any] | None) -> NDArray[Any]:

@@ -45,7 +45,7 @@ from polytomy.metrics import METRICS, JudgedSamples, Metric
 from polytomy.model.arrangement import check_solver, facts_from
 from polytomy.model.composition import Composition
 from polytomy.model.fitting import TrainingPlan, fit_binaries, plan_training
-from polytomy.model.scheme_argument import choose_final_calibration, members_of, scheme_from
+from polytomy.model.scheme_argument import members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import Candidate, describe_error
 from polytomy.solvers import METHODS
@@ -483,9 +483,6 @@ class FoldMeasurer:
             candidate = entry[0].candidate
             options = replace(
                 training,
-                final_calibration=choose_final_calibration(
-                    candidate.scheme, training.final_calibration
-                ),
                 wants_probabilities=True,
             )
             if is_trained_without_calibration(candidate, training.calibration):

@@ -261,7 +261,7 @@ _LARGEST_FLOOR = 0.2
 
 # With fewer samples for each class on average, only the scale and the floor are learnt: they cannot
 # change the winner, and biases learnt from a handful of samples would.
-_FEW_OF_CLASS = 10
+FEW_OF_CLASS = 10
 
 # A scale of zero would make all classes equal: the first would win.
 _LEAST_SCALE = 1e-3
@@ -622,7 +622,7 @@ def _fit_bias(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit:
 
 def _has_few(answers: OutOfFoldAnswers) -> bool:
     """Return whether there are too few samples to learn anything about a class or a binary."""
-    return bool(answers.weight.sum() < _FEW_OF_CLASS * answers.probabilities.shape[1])
+    return bool(answers.weight.sum() < FEW_OF_CLASS * answers.probabilities.shape[1])
 
 
 def _apply_to_parts(

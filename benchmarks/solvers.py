@@ -36,7 +36,7 @@ from polytomy.errors import CodeError
 from polytomy.scheme import CodingMatrix
 from polytomy.scheme.codes import adjacent, one_vs_one, one_vs_rest, orthogonal
 from polytomy.scheme.structure import pair_of_each_row
-from polytomy.solvers.least_squares import solve_least_squares
+from polytomy.solvers.least_squares import solve_by, solve_least_squares
 
 Floats = NDArray[np.float64]
 
@@ -264,11 +264,11 @@ def measure_growth(name: str, n_classes: int) -> tuple[str, int, int, float]:
     most = max(1, MOST_GROWTH_BYTES // (8 * code.n_partitions))
     algorithm = name.partition(", ")[0]
     decisions = make_decisions(code, min(N_SAMPLES, most))
-    solve_least_squares(code, decisions[:1], algorithm)  # compiles
+    solve_by(algorithm, code, decisions[:1])  # compiles
     n_samples, seconds = 0, 0.0
     while seconds < SECONDS_PER_POINT and n_samples < len(decisions):
         n_samples = min(max(4, 8 * n_samples), len(decisions))
-        work = partial(solve_least_squares, code, decisions[:n_samples], algorithm)
+        work = partial(solve_by, algorithm, code, decisions[:n_samples])
         seconds = best_time(work, SECONDS_PER_POINT)
     return name, n_classes, n_samples, seconds / n_samples * 1e6
 

@@ -293,7 +293,10 @@ def test_candidates_that_were_dropped_have_the_last_ranks(iris):
         return np.full((len(decisions), 3), 1 / 3)
 
     candidates = {"hopeless": ("tree", shrug), "good": "one-vs-one"}
-    search = SchemeSearchCV(GaussianNB(), candidates, cv=4, random_state=0).fit(*iris)
+    # A decoder would find the classes without the solver.
+    search = SchemeSearchCV(
+        GaussianNB(), candidates, cv=4, random_state=0, final_calibration="bias"
+    ).fit(*iris)
     assert search.cv_results_["rank"].tolist() == [2, 1]
     assert search.cv_results_["is_chosen"].tolist() == [False, True]
     assert search.cv_results_["reason"][0] == "dropped after fold 1 (good was better)"

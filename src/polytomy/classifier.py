@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -11,33 +11,28 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 
 from polytomy.inputs.arguments import check_parameters
-from polytomy.inputs.label_order import find_class_order, read_categories
-from polytomy.inputs.training_data import check_training_data
+from polytomy.inputs.training_data import check_training_data, read_class_order
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.learners.workload import TrainingListener
-from polytomy.model.answering import AnsweringMixin
-from polytomy.model.arrangement import Solver, check_solver
+from polytomy.model.arrangement import Solver
 from polytomy.model.estimator import (
     CLASSIFIER_CHECKS,
     CallbackListener,
     CallbackSupportMixin,
     FollowsEstimatorMixin,
-    ListenerGroup,
     make_training_options,
     progress_bar,
     undone_if_interrupted,
     with_callbacks,
 )
-from polytomy.model.fitting import TrainingPlan, fit_binaries, plan_training
-from polytomy.model.scheme_argument import SchemeArgument, members_of, scheme_from
+from polytomy.model.fitting import fit_binaries
+from polytomy.model.scheme_argument import SchemeArgument, scheme_from
 from polytomy.model.streaming import StreamingMixin
-from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.choice import choose_scheme
 
 
 class PolytomyClassifier(
     StreamingMixin,
-    AnsweringMixin,
     FollowsEstimatorMixin,
     CallbackSupportMixin,  # type: ignore[misc]
     ClassifierMixin,  # type: ignore[misc]
@@ -62,7 +57,7 @@ class PolytomyClassifier(
         SchemeEnsemble, a hierarchy of the classes (nested dicts), a coding matrix (partitions by
         classes), or a function of (X, y) that returns any of these. "auto" compares designs on
         held-out folds; "ordered" is for ordered classes: adjacent codes, with the order in
-        `class_order` or one found in the data, and the final calibration "decoder".
+        `class_order` or one found in the data.
     solver : str or callable, default="auto"
         How the answers of the binaries become class probabilities: "least-squares", "divergence",
         "hastie-tibshirani", "wu-lin-weng-1", "price" or "libsvm". "voting", "hamming",
@@ -75,9 +70,10 @@ class PolytomyClassifier(
     final_calibration : {"auto", "bias", "decoder"}, None or calibrator, default="auto"
         How the solver's probabilities are calibrated, using out-of-fold answers. "bias" learns a
         temperature, a floor and a bias for each class; "decoder" also learns how much each binary
-        says about each class. "auto" is "decoder" for ``scheme="ordered"``, else "bias"; if nothing
-        else needs folds, it makes only enough to hold out 600 samples. The answers of fitted models
-        count as out of fold. A calibrator has ``fit(log_probabilities, y)`` and ``predict_proba``.
+        says about each class. "auto" is "decoder", or "bias" if there are more than seven binaries
+        for each class; if nothing else needs folds, it makes only enough to hold out 600 samples.
+        The answers of fitted models count as out of fold. A calibrator has
+        ``fit(log_probabilities, y)`` and ``predict_proba``.
     cv : int, float, "auto", splitter, list of splits or None, default="auto"
         Folds for both calibrations, shared by all binaries, and by designs compared with
         ``scheme="auto"``. A fraction holds out that share of the rows permanently, so each binary
@@ -202,7 +198,7 @@ class PolytomyClassifier(
         Parameters
         ----------
         X : array, sparse matrix, frame or list of shape (n_samples, n_features)
-        y : array of shape (n_samples,), labels of any kind
+        y : array of shape (n_samples,), labels: text, whole numbers or booleans
         sample_weight : array of shape (n_samples,), optional
         **fit_params : further arguments of the estimator's fit; those with one value per sample
             are split among the two-class problems, and so are validation rows (`eval_set`, or
@@ -212,10 +208,10 @@ class PolytomyClassifier(
         self._forget()
         check_parameters(self, CLASSIFIER_CHECKS)
         estimator = resolve_estimator(self.estimator)
-        categories = read_categories(y)
+        given_labels = y
         X, y = check_training_data(self, X, y)
         self.classes_, class_indices = np.unique(y, return_inverse=True)
-        self.class_order_ = find_class_order(self.classes_.tolist(), self.class_order, categories)
+        self.class_order_ = read_class_order(given_labels, self.classes_, self.class_order)
         training = make_training_options(
             self, "fit", sample_weight, fit_params, self.classes_, class_indices
         )
@@ -240,20 +236,11 @@ class PolytomyClassifier(
             class_order=self.class_order_,
         )
         plan = self._plan(scheme, estimator)
-        callbacks = CallbackListener(self, len(plan.dichotomies), X, y)
-        with ExitStack() as stack:
-            listeners: list[TrainingListener] = [callbacks]
-            if self.verbose:
-                n_to_train = sum(each.trained is None for each in plan.dichotomies)
-                listeners.append(stack.enter_context(progress_bar(n_to_train)))
-            trained = fit_binaries(plan.dichotomies, X, training, ListenerGroup(listeners))
+        n_to_train = sum(each.trained is None for each in plan.dichotomies)
+        progress = progress_bar(n_to_train) if self.verbose else nullcontext(TrainingListener())
+        with progress as shown:
+            callbacks = CallbackListener(self, len(plan.dichotomies), X, y, shown)
+            trained = fit_binaries(plan.dichotomies, X, training, callbacks)
         self.composition_ = plan.compose(trained, self.solver, self.prediction_dtype)
         callbacks.end(X, y)
         return self
-
-    # -- parts of the above ---------------------------------------------------------------------
-
-    def _plan(self, scheme: Scheme | SchemeEnsemble, estimator: Any) -> TrainingPlan:
-        for member in members_of(scheme):
-            check_solver(member, self.solver)
-        return plan_training([scheme], self.classes_, estimator, self.models)

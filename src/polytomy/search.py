@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import wraps
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.exceptions import NotFittedError
@@ -28,8 +29,7 @@ from polytomy.inputs.arguments import (
     is_nonnegative_number,
     make_frame,
 )
-from polytomy.inputs.label_order import find_class_order, read_categories
-from polytomy.inputs.training_data import check_training_data
+from polytomy.inputs.training_data import check_training_data, read_class_order
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.model.arrangement import gives_probabilities, names_in
 from polytomy.model.estimator import (
@@ -42,7 +42,7 @@ from polytomy.model.estimator import (
     take_groups,
     undone_if_interrupted,
 )
-from polytomy.model.scheme_argument import choose_final_calibration, members_of, scheme_from
+from polytomy.model.scheme_argument import members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import Candidate, candidates_from, expand_candidates
 from polytomy.selection.choice import DEFAULT_SCORING, choose_runner, tabulate_race
@@ -94,6 +94,16 @@ def _why_no_probabilities(search: SchemeSearchCV) -> str:
     if gives_probabilities(solver):
         return ""
     return f'the chosen solver, "{solver}", gives scores, not probabilities. Use decision_function.'
+
+
+def _ask_winner(name: str) -> Any:
+    """Return a method that asks the chosen classifier; it has the signature and text of its own."""
+
+    @wraps(getattr(PolytomyClassifier, name))
+    def answer(self: SchemeSearchCV, X: Any, *arguments: Any, **options: Any) -> Any:
+        return getattr(self._winner(), name)(X, *arguments, **options)
+
+    return answer
 
 
 class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -230,14 +240,11 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         check_parameters(classifier, CLASSIFIER_CHECKS)
         estimator = resolve_estimator(classifier.estimator)
         metrics = [find_metric(name) for name in self._scoring()]
-        categories = read_categories(y)
         data, labels = check_training_data(self, X, y)
         given = dict(fit_params)
         split_params = self._split_params(sample_weight, given)
         self.classes_, class_indices = np.unique(labels, return_inverse=True)
-        classifier.class_order = find_class_order(
-            self.classes_.tolist(), classifier.class_order, categories
-        )
+        classifier.class_order = read_class_order(y, self.classes_, classifier.class_order)
         training = make_training_options(
             classifier, "fit", sample_weight, given, self.classes_, class_indices, owner=self
         )
@@ -339,46 +346,14 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
 
     # -- answers of the chosen classifier ----------------------------------------------------------
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of each sample."""
-        return self._winner().predict(X)
-
-    @available_unless(_why_no_probabilities)
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probabilities of the classes, in the order of ``classes_``."""
-        probabilities: NDArray[np.float64] = self._winner().predict_proba(X)
-        return probabilities
-
-    @available_unless(_why_no_probabilities)
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the logarithms of the probabilities."""
-        logarithms: NDArray[np.float64] = self._winner().predict_log_proba(X)
-        return logarithms
-
-    @available_unless(_why_no_probabilities)
-    def predict_top_k(self, X: Any, k: int, **options: Any) -> tuple[NDArray[Any], Any]:
-        """Return what `PolytomyClassifier.predict_top_k` does, for the chosen classifier."""
-        best: tuple[NDArray[Any], Any] = self._winner().predict_top_k(X, k, **options)
-        return best
-
-    @available_unless(_why_no_probabilities)
-    def predict_set(self, X: Any, confidence_level: Any = 0.9, **options: Any) -> NDArray[np.bool_]:
-        """Return what `PolytomyClassifier.predict_set` does, for the chosen classifier."""
-        sets: NDArray[np.bool_] = self._winner().predict_set(X, confidence_level, **options)
-        return sets
-
-    @available_unless(_why_no_probabilities)
-    def explain(self, X: Any) -> Any:
-        """Return what `PolytomyClassifier.explain` does, for the chosen classifier."""
-        return self._winner().explain(X)
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the `decision_function` of the chosen classifier."""
-        return self._winner().decision_function(X)
-
-    def decisions(self, X: Any) -> NDArray[np.float64]:
-        """Return the answers of the chosen scheme's binaries."""
-        return self._winner().decisions(X)
+    predict = _ask_winner("predict")
+    decision_function = _ask_winner("decision_function")
+    decisions = _ask_winner("decisions")
+    predict_proba = available_unless(_why_no_probabilities)(_ask_winner("predict_proba"))
+    predict_log_proba = available_unless(_why_no_probabilities)(_ask_winner("predict_log_proba"))
+    predict_top_k = available_unless(_why_no_probabilities)(_ask_winner("predict_top_k"))
+    predict_set = available_unless(_why_no_probabilities)(_ask_winner("predict_set"))
+    explain = available_unless(_why_no_probabilities)(_ask_winner("explain"))
 
     # -- parts of the above ----------------------------------------------------------------------
 
@@ -453,22 +428,20 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
 def options_for_control_text(search: SchemeSearchCV) -> dict[str, Any]:
     """Return the parameters that, with the control text of the chosen scheme, train the winner.
 
-    Only those that differ from the defaults of PolytomyClassifier. What the name of a scheme
-    implies is spelt out: the final calibration of "ordered".
+    Only those that differ from the defaults of PolytomyClassifier.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> search = SchemeSearchCV(None, [("ordered", "divergence")], cv=2)
     >>> options_for_control_text(search.fit(*load_iris(return_X_y=True)))
-    {'solver': 'divergence', 'final_calibration': 'decoder'}
+    {'solver': 'divergence'}
     """
     winner, default = search._winner(), PolytomyClassifier()
-    final = choose_final_calibration(winner.scheme, winner.final_calibration)
     options = {
         "solver": winner.solver,
         "calibration": winner.calibration,
-        "final_calibration": final,
+        "final_calibration": winner.final_calibration,
     }
     return {name: value for name, value in options.items() if value != getattr(default, name)}
 

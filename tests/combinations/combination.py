@@ -15,11 +15,19 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csc_matrix, csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.decomposition import PCA
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
 from sklearn.feature_selection import SelectKBest
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
@@ -31,8 +39,13 @@ from sklearn.linear_model import (
 )
 from sklearn.metrics.pairwise import linear_kernel
 from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.neighbors import (
+    KNeighborsClassifier,
+    NearestCentroid,
+    RadiusNeighborsClassifier,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     KBinsDiscretizer,
@@ -125,6 +138,11 @@ LEARNERS = {
         ),
         LogisticRegression(max_iter=50),
     ),
+    "voting": VotingClassifier([("bayes", GaussianNB()), ("tree", DecisionTreeClassifier())]),
+    "calibrated": CalibratedClassifierCV(LinearSVC(), cv=2),
+    "radius": RadiusNeighborsClassifier(outlier_label="most_frequent"),
+    "quadratic": QuadraticDiscriminantAnalysis(reg_param=0.5),
+    "one against rest": OneVsRestClassifier(LinearSVC()),
     "searched": GridSearchCV(SVC(), {"C": [10]}, cv=2),
     "composition": pt.PolytomyClassifier(LinearSVC(), final_calibration=None, cv=2),
     "frozen rbf": _frozen(SVC()),
@@ -156,6 +174,8 @@ LABELS = {
     "unsigned": lambda n: np.arange(n, dtype=np.uint64) * 7 + 250,
     "whole floats": lambda n: np.arange(n) * 2.0 - 1,
     "bool": lambda n: np.array([False, True])[:n],
+    "halves": lambda n: np.arange(n) + 0.5,
+    "dates": lambda n: np.datetime64("2024-02-27") + np.arange(n),
     "text": lambda n: np.array(["corn", "wheat", "oak", "pine", "a", "red soil"])[:n],
     "text of many kinds": lambda n: np.array(["a b", 'x"y', "{", "#", "", "Straße"])[:n],
     "objects": lambda n: np.array(["oak", "maple tree", "b", "", "ä", "%"], dtype=object)[:n],
@@ -168,6 +188,7 @@ LABEL_CONTAINERS = {
     "array": lambda y: y,
     "list": lambda y: y.tolist(),
     "series": lambda y: pd.Series(y, index=np.arange(len(y))[::-1]),
+    "nullable series": lambda y: pd.Series(y).convert_dtypes(),
     "categorical": lambda y: pd.Series(pd.Categorical(y)),
     "column of a frame": lambda y: pd.DataFrame({"y": y, "z": 0})["y"],
 }
@@ -259,6 +280,13 @@ SHAPES = {
 }
 """What is done to ordinary samples, given class indices and a generator."""
 
+
+def _lock(X):
+    locked = X.copy()
+    locked.flags.writeable = False
+    return locked
+
+
 LARGE_SHAPES = {"far apart", "features of many scales"}
 """Shapes with features much larger than one."""
 
@@ -272,8 +300,17 @@ CONTAINERS = {
     "sparse columns": csc_matrix,
     "frame": lambda X: pd.DataFrame(X, columns=[f"feature {k}" for k in range(X.shape[1])]),
     "frame of singles": lambda X: pd.DataFrame(X.astype(np.float32)).rename(columns=str),
+    "nullable frame": lambda X: pd.DataFrame(X).rename(columns=str).astype("Float64"),
+    "objects": lambda X: X.astype(object),
+    "truths": lambda X: np.nanmedian(X) < X,
+    "read-only": _lock,
     "whole numbers": lambda X: np.clip(np.round(np.nan_to_num(X)), -1e9, 1e9).astype(np.int64),
 }
+
+SAME_AS_ARRAY = {
+    "columns in a row", "every other row", "list", "frame", "nullable frame", "objects", "read-only"
+}  # fmt: skip
+"""Containers of the same numbers."""
 
 SCALES = (1.0, 1e-3, 1e4, 1e-9, 1e9, 1e-20, 1e15)
 
@@ -398,6 +435,7 @@ class Combination:
     n_classes: int
     prediction_dtype: str
     shared_preprocessing: bool
+    memory_budget: float | None
     has_class_order: bool
 
     @classmethod
@@ -410,6 +448,8 @@ class Combination:
 
         learner = _choose(rng, list(LEARNERS))
         scheme = _choose(rng, [*NAMED, *WRITTEN, *["one-vs-one"] * 4])
+        if scheme == "one-vs-one" and rng.random() < 0.3:
+            learner = _choose(rng, sorted(PAIRWISE_MACHINES))
         if learner.startswith("frozen"):
             scheme = usually("direct", [scheme], 0.8)
         labels = "paths" if scheme == "paths" else _choose(rng, list(LABELS))
@@ -439,6 +479,7 @@ class Combination:
             n_classes=n_classes,
             prediction_dtype=usually("float64", ["float32"], 0.85),
             shared_preprocessing=bool(rng.random() < 0.2),
+            memory_budget=usually(None, [2e3], 0.9),
             has_class_order=bool(rng.random() < 0.15),
         )
 
@@ -452,7 +493,7 @@ class Combination:
         X, y = SHAPES[self.shape](centres[y] + rng.normal(size=(len(y), 3)), y, rng)
         new = X[rng.permutation(len(X))[:6]] + 0.3 * rng.normal(size=(min(6, len(X)), X.shape[1]))
         rows = np.vstack([X[:6], new]) * self.scale
-        labels = LABELS[self.labels](self.n_classes)[y]
+        labels = np.sort(LABELS[self.labels](self.n_classes))[y]
         pack = CONTAINERS[self.container]
         return pack(X * self.scale), LABEL_CONTAINERS[self.label_container](labels), pack(rows)
 
@@ -478,7 +519,8 @@ class Combination:
             and self.class_weight is None
             and self.solver in ("auto", "least-squares", "divergence", "voting", "hamming")
             and self.scheme not in ("matrix", "paths")
-            and self.learner not in ("columns", "searched")
+            and self.learner not in ("columns", "searched", "calibrated")
+            and self.labels not in ("halves", "dates")
             and not self.learner.startswith("frozen")
             and not self.container.startswith("sparse")
         )
@@ -508,6 +550,7 @@ class Combination:
             "class_weight": self.class_weight,
             "prediction_dtype": self.prediction_dtype,
             "shared_preprocessing": self.shared_preprocessing,
+            "memory_budget": self.memory_budget,
             "class_order": order,
             "random_state": self.number % 2**32,
         }

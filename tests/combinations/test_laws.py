@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from combinations.combination import Combination
-from combinations.laws import LAWS, fit, is_refusal, two_jobs_give_the_same
+from combinations.laws import LAWS, LAWS_OF_REFITS, fit, is_refusal, two_jobs_give_the_same
 
 FIRST = int(os.environ.get("FIRST_COMBINATION", "0"))
 NUMBERS = range(FIRST, FIRST + int(os.environ.get("COMBINATIONS", "100")))
@@ -48,7 +48,8 @@ def check(combination, laws, folder):
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_laws_hold_or_the_combination_is_refused(number, tmp_path):
-    check(Combination.draw(number), LAWS, tmp_path)
+    refit = LAWS_OF_REFITS[number % len(LAWS_OF_REFITS)]
+    check(Combination.draw(number), [refit, *LAWS], tmp_path)
 
 
 # Processes take longer than everything else.

@@ -276,7 +276,7 @@ def test_the_time_left_is_not_estimated_from_other_datasets(tmp_path):
             {"schemes": ["tree"]},
             "were run with other settings: pairs removed: one-vs-one, auto",
         ),
-        ({"calibrated": True}, "pairs added: one-vs-one, auto + bias; tree"),
+        ({"calibrated": True}, "pairs added: one-vs-one, auto + calibrated; tree"),
         (
             {"estimator": GaussianNB(var_smoothing=0.5)},
             "estimator on one was gaussian-nb and is now",
@@ -320,9 +320,9 @@ def test_a_function_as_a_scheme_sees_only_the_training_samples(tmp_path):
 
 CALIBRATED = [
     ("one-vs-one", "auto"),
-    ("one-vs-one", "auto + bias"),
+    ("one-vs-one", "auto + calibrated"),
     ("tree", "auto"),
-    ("tree", "auto + bias"),
+    ("tree", "auto + calibrated"),
 ]
 SMALL = {"one": DATASETS["one"]}
 

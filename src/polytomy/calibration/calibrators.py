@@ -596,19 +596,6 @@ def find_calibrator(calibration: Calibration) -> type[Calibrator] | None:
     return CALIBRATORS.get("sigmoid" if calibration == "auto" else calibration)
 
 
-def fit_sides(
-    calibration: str,
-    values: NDArray[np.float64],
-    sides: NDArray[np.intp],
-    weight: NDArray[np.float64] | None,
-) -> VectorScaling:
-    """Return the scaling of a named calibration for the values of several sides."""
-    scaling: VectorScaling = cast(Any, find_calibrator(calibration)).fit_sides(
-        values, sides, weight
-    )
-    return scaling
-
-
 def _is_calibrator(value: Any) -> bool:
     can_predict = hasattr(value, "predict") or hasattr(value, "predict_proba")
     return not isinstance(value, type) and hasattr(value, "fit") and can_predict

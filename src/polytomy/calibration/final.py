@@ -18,7 +18,7 @@ others.
 Two models are fitted by maximum likelihood to the classes of n samples, given features with a
 column for each class:
 
-- `fit_scale_and_bias`: logits s·L + b, with s ≥ 0. It has few parameters, so Newton's method needs
+- `fit_each_weighting`: logits s·L + b, with s ≥ 0. It has few parameters, so Newton's method needs
   few steps.
 - `fit_weights`: logits s·L + b + Z·W, with a penalty on W. L-BFGS minimises the loss in coordinates
   in which the problem is well conditioned.
@@ -77,38 +77,6 @@ class ScaleAndBias(NamedTuple):
     loss: float
 
 
-def fit_scale_and_bias(
-    features: Floats,
-    class_indices: NDArray[np.intp],
-    weight: Floats,
-    start: ScaleAndBias | None = None,
-) -> ScaleAndBias:
-    """Minimise Σᵢ wᵢ·(−log softmax(s·Lᵢ + b)[yᵢ]) + (s − 1)²/2 + |b|²/2 over s ≥ 0 and b.
-
-    The problem is convex. Uses Newton's method with backtracking.
-
-    Parameters
-    ----------
-    features : array of shape (n_samples, n_classes), L
-    class_indices : array of shape (n_samples,), y
-    weight : array of shape (n_samples,), w
-    start : starting point, if a solution of a similar problem is known
-
-    Examples
-    --------
-    Three samples of one class and one of the other, with features that carry no information: the
-    bias would be log 3 / 2 = 0.55 without its prior.
-
-    >>> solution = fit_scale_and_bias(np.zeros((4, 2)), np.array([0, 0, 0, 1]), np.ones(4))
-    >>> solution.bias.round(3)
-    array([ 0.342, -0.342])
-    """
-    (solution,) = fit_each_weighting(
-        features, class_indices, weight[np.newaxis], start, has_bias=True
-    )
-    return solution
-
-
 def fit_each_weighting(
     features: Floats,
     class_indices: NDArray[np.intp],
@@ -117,13 +85,18 @@ def fit_each_weighting(
     *,
     has_bias: bool,
 ) -> list[ScaleAndBias]:
-    """Return the solution of `fit_scale_and_bias` for each of several vectors of weights.
+    """Minimise Σᵢ wᵢ·(−log softmax(s·Lᵢ + b)[yᵢ]) + (s − 1)²/2 + |b|²/2 over s ≥ 0 and b.
+
+    The problem is convex. Uses Newton's method with backtracking, for each of several vectors of
+    weights.
 
     Parameters
     ----------
-    features, class_indices, start : as for `fit_scale_and_bias`
-    weights : array of shape (n_problems, n_samples)
+    features : array of shape (n_samples, n_classes), L
+    class_indices : array of shape (n_samples,), y
+    weights : array of shape (n_problems, n_samples), w
         A weight of zero leaves a sample out.
+    start : starting point, if a solution of a similar problem is known
     has_bias : bool
         Without a bias, only s is fitted.
 
@@ -294,7 +267,13 @@ _FEW_OF_CLASS = 10
 _LEAST_SCALE = 1e-3
 
 # Values of λ, strongest first. Without weights the decoder is a BiasMap.
-_PENALTIES = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4)
+_PENALTIES = (0.1, 0.02, 0.004, 0.0008)
+
+# Enough to compare penalties: stricter tolerances take twice the time for the same log-loss.
+_TOLERANCE_OF_COMPARISON = 1e-4
+
+_MANY_BINARIES_OF_CLASS = 7
+
 _N_PARTS = 3
 
 
@@ -550,9 +529,14 @@ def register_final_calibration(
         register_kind(f"final calibration/{name}", kind)
 
 
-def resolve_final_calibration(value: Any) -> Any:
-    """Return a value of ``final_calibration``, with "auto" replaced by the one it stands for."""
-    return "bias" if isinstance(value, str) and value == "auto" else value
+def _choose_automatic(answers: OutOfFoldAnswers) -> str:
+    """Return the name that "auto" stands for.
+
+    With many binaries for each class, as in one-vs-one of more than 15 classes, the solver already
+    averages over so many answers that a decoder only costs time.
+    """
+    n_classes, n_binaries = answers.probabilities.shape[1], answers.decisions.shape[1]
+    return "bias" if n_binaries > _MANY_BINARIES_OF_CLASS * n_classes else "decoder"
 
 
 def check_final_calibration(value: Any) -> None:
@@ -590,7 +574,8 @@ def fit_final(option: Any, answers: OutOfFoldAnswers, seed: int | None = None) -
     """
     parts = _inner_parts(answers.fold_of)
     if isinstance(option, str):
-        return FINAL_CALIBRATIONS[resolve_final_calibration(option)](answers, parts)
+        name = _choose_automatic(answers) if option == "auto" else option
+        return FINAL_CALIBRATIONS[name](answers, parts)
     return _cross_fit(lambda some: _fit_provided(option, some, seed), answers, parts)
 
 
@@ -667,8 +652,9 @@ def _fit_floor(answers: OutOfFoldAnswers) -> tuple[ScaleAndBias, float]:
         floor = min(multiple / n_samples, _LARGEST_FLOOR)
         if floor == best_floor:
             break
-        start = fit_scale_and_bias(
-            _logarithms(answers.probabilities, floor), answers.class_indices, answers.weight, start
+        logarithms, weights = _logarithms(answers.probabilities, floor), answers.weight[np.newaxis]
+        (start,) = fit_each_weighting(
+            logarithms, answers.class_indices, weights, start, has_bias=True
         )
         if best is not None and start.loss >= best.loss:
             break
@@ -685,6 +671,8 @@ def _fit_decoder(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit
     assert isinstance(plain.map, BiasMap)
     base = plain.map
     log_odds = _log_odds(answers.decisions)
+    # A binary whose answer never changes would be a second bias.
+    log_odds[:, np.ptp(log_odds, axis=0) == 0.0] = 0.0
     logarithms = _logarithms(answers.probabilities, base.floor)
     n_features, n_classes = log_odds.shape[1], logarithms.shape[1]
     nothing = Weighted(base.scale, base.bias, np.zeros((n_features, n_classes)))
@@ -697,22 +685,25 @@ def _fit_decoder(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit
     masks = [parts != part for part in np.unique(parts)]
     bases = [find_basis(log_odds[mask]) for mask in masks]
     states = [nothing] * len(masks)
-    tried = [plain.probabilities]
+    tried, starts = [plain.probabilities], [nothing]
     losses = [_losses(plain.probabilities, answers)]
     for penalty in _PENALTIES if len(masks) > 1 else ():
         held_out = np.empty_like(logarithms)
         for k, mask in enumerate(masks):
-            own = states[k] = fit(mask, penalty, states[k], bases[k], 1e-6)
+            own = fit(mask, penalty, states[k], bases[k], _TOLERANCE_OF_COMPARISON)
+            states[k] = own
             logits = own.scale * logarithms[~mask] + own.bias + log_odds[~mask] @ own.weights
             held_out[~mask] = _softmax(logits)
         tried.append(held_out)
+        starts.append(Weighted(*(np.mean(values, axis=0) for values in zip(*states, strict=True))))
         losses.append(_losses(held_out, answers))
         if answers.average(losses[-1]) > answers.average(losses[-2]):
             break  # weaker penalties would be worse still
     chosen = _strongest_penalty(losses, answers)
     if chosen == 0:
         return plain
-    whole = fit(slice(None), _PENALTIES[chosen - 1], nothing, find_basis(log_odds), 1e-7)
+    basis, penalty = find_basis(log_odds), _PENALTIES[chosen - 1]
+    whole = fit(slice(None), penalty, starts[chosen], basis, 1e-7)
     map_ = DecoderMap(whole.scale, base.floor, whole.bias, whole.weights)
     return FinalFit(map_, tried[chosen])
 

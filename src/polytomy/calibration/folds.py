@@ -164,6 +164,9 @@ def deal_rows(class_indices: NDArray[np.intp], n_folds: int, seed: int | None) -
     >>> fold_of = deal_rows(np.array([0, 0, 0, 1, 1, 2, 2]), 3, seed=0)
     >>> for fold in range(3):
     ...     print(np.flatnonzero(fold_of == fold))
+    [2 3 6]
+    [1 4 5]
+    [0]
     """
     order = np.argsort(class_indices, kind="stable")
     starts = np.flatnonzero(np.diff(class_indices[order], prepend=-1))
@@ -200,25 +203,23 @@ def deal_classes(
     return folds
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class HoldOut:
-    """Holds out one part of the rows, stratified by class. It is also a scikit-learn splitter.
+    """Holds out one part of the rows, stratified by class.
 
     Parameters
     ----------
     share : float, the fraction of the rows to hold out
-    random_state : int, optional
 
     Examples
     --------
     >>> labels = np.repeat([0, 1], [90, 10])
-    >>> mask, weight = HoldOut(0.1, random_state=0).choose(labels)
+    >>> mask, weight = HoldOut(0.1).choose(labels, seed=0)
     >>> np.bincount(labels[mask])  # at least a fifth of a rare class, or 20 rows
     array([18,  2])
     """
 
     share: float
-    random_state: int | None = None
 
     def choose(
         self, labels: NDArray[Any], seed: int | None = None
@@ -228,7 +229,7 @@ class HoldOut:
         Parameters
         ----------
         labels : array of shape (n_rows,)
-        seed : int, optional, if there is no `random_state`
+        seed : int, optional
 
         Returns
         -------
@@ -254,9 +255,9 @@ class HoldOut:
         Parameters
         ----------
         sizes : number of rows of each class
-        seed : int, optional, if there is no `random_state`
+        seed : int, optional
         """
-        generator = _make_generator(seed if self.random_state is None else self.random_state)
+        generator = _make_generator(seed)
         for size in sizes:
             # The first rows of a permutation, so that each choice contains every smaller one.
             yield generator.permutation(size)[: self.count_of(size)]
@@ -273,17 +274,6 @@ class HoldOut:
         """
         n_held_out = self.count_of(size)
         return self.share * size / n_held_out if n_held_out > round(self.share * size) else 1.0
-
-    def split(
-        self, X: Any, y: NDArray[Any], groups: Any = None
-    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Yield once the rows to train on and the rows to hold out."""
-        mask, _ = self.choose(np.asarray(y))
-        yield np.flatnonzero(~mask), np.flatnonzero(mask)
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return 1."""
-        return 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,7 +336,7 @@ def choose_folds(cv: Any, n_rows: int) -> Any:
     Examples
     --------
     >>> choose_folds("auto", 1000), choose_folds("auto", 1_000_000), choose_folds(0.25, 1000)
-    (5, HoldOut(share=0.02, random_state=None), HoldOut(share=0.25, random_state=None))
+    (5, HoldOut(share=0.02), HoldOut(share=0.25))
     """
     if isinstance(cv, str) and cv == AUTO_FOLDS:
         if n_rows < MANY_ROWS:
@@ -366,7 +356,7 @@ def splits_within(cv: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
     """Return the value of ``cv`` for some of the rows: lists and routed arguments are cut."""
     if isinstance(cv, RoutedSplitter):
         return cv.take(rows, n_rows)
-    if isinstance(cv, int | np.integer) or hasattr(cv, "split"):  # "auto" has one too
+    if isinstance(cv, int | np.integer | HoldOut) or hasattr(cv, "split"):  # "auto" has one too
         return cv
     place = np.full(n_rows, -1)
     place[rows] = np.arange(len(rows))

@@ -148,7 +148,7 @@ def search(
 
     Example: `polytomy search iris.csv --grid "C=0.1,1,10 gamma=0.01,0.1"`
     """
-    from polytomy.search import SchemeSearchCV
+    from polytomy.search import SchemeSearchCV, options_for_control_text
 
     check_output(output, data)
     parameters = options.parameters()
@@ -158,21 +158,26 @@ def search(
     X, y = read_scaled(data, reading.for_estimator(search_cv))
     found = search_cv.fit(X, y)
     has_grid = options.param_grid is not None
+    advice = _advise_training(found)
     if plot is not None:
         _draw_candidates(found, plot, has_grid=has_grid)
     if as_json:
         chosen: dict[str, Any] = {
             "scheme": str(found.best_scheme_),
             "solver": found.best_candidate_.solver,
+            "options": options_for_control_text(found),
         }
         if has_grid:
             chosen["params"] = found.best_params_
         results = found.cv_results_
         print_text(to_json({"chosen": found.best_candidate_.name, **chosen, "results": results}))
     else:
-        print_text(_table(found))
+        print_text("\n".join(filter(None, [_table(found), advice])))
     if output is not None:
-        write_text(str(found.best_scheme_), output)
+        # A control text has no options: without these, `train` would not train what was scored.
+        write_text(
+            "\n".join(filter(None, [advice and f"# {advice}", str(found.best_scheme_)])), output
+        )
 
 
 def _parse_candidate(text: str) -> Any:
@@ -216,20 +221,28 @@ def _table(found: Any) -> str:
     legend = ["*: chosen; p: no candidate is better in one column without being worse in another"]
     if has_difference:
         legend.append("+ and -: difference from the first candidate on the same folds")
-    if found.best_params_:
-        legend.append(_advise_training(found))
     return "\n".join([*align_columns(rows, 2), "", *legend, *reasons])
 
 
 def _advise_training(found: Any) -> str:
-    """Return the options of `train` for the chosen parameters."""
+    """Return the options of `train` for the chosen candidate; empty if it needs none."""
     from polytomy.learners.specification import specification_of
+    from polytomy.search import options_for_control_text
 
-    try:
-        specification = specification_of(found.best_candidate_.estimator)
-    except ArgumentError:  # for example a pipeline
-        return f"chosen parameters: {found.best_params_}"
-    return f"To train with the chosen parameters: --estimator {shlex.quote(specification)}"
+    words = [
+        f"--{name.replace('_', '-')} {shlex.quote('none' if value is None else str(value))}"
+        for name, value in options_for_control_text(found).items()
+    ]
+    others = ""
+    if found.best_params_:
+        try:
+            specification = specification_of(found.best_candidate_.estimator)
+            words.append(f"--estimator {shlex.quote(specification)}")
+        except ArgumentError:  # for example a pipeline
+            others = f" and the parameters {found.best_params_}"
+    if not words:
+        return others and f"chosen parameters: {found.best_params_}"
+    return f"To train with the chosen parameters: {' '.join(words)}{others}"
 
 
 def _csv_of(found: Any) -> str:

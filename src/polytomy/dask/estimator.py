@@ -21,8 +21,8 @@ from polytomy.dask.grouping import Layout, Sample, make_parts
 from polytomy.dask.training import GroupedData, group_rows_by_class, train_binaries
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import Parameter, check_parameters, is_count
-from polytomy.inputs.label_order import find_class_order, read_categories
 from polytomy.inputs.seeds import partition_seeds
+from polytomy.inputs.training_data import read_class_order
 from polytomy.learners.preparation import resolve_estimator, takes_pairwise_values
 from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.model.arrangement import check_solver
@@ -175,8 +175,7 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
             with self._progress(len(parts), "grouping rows") as bar:
                 data = group_rows_by_class(client, parts, bar.trained)
             self._note_features(data.layout)
-            labels = self.classes_.tolist()
-            self.class_order_ = find_class_order(labels, self.class_order, read_categories(y))
+            self.class_order_ = read_class_order(y, self.classes_, self.class_order)
             take_sample = cache(partial(self._take_sample, data))
             scheme = self._make_scheme(estimator, take_sample)
             for member in members_of(scheme):

@@ -35,7 +35,7 @@ def decoc(X: Any, y: ArrayLike, *, random_state: RandomState = 0, name: str = "d
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
-    y : array of shape (n_samples,), labels of any kind
+    y : array of shape (n_samples,), labels: text, numbers or booleans
     random_state : int, generator or None, for the start of the local search
     name : base of the binaries' names
 
@@ -156,7 +156,7 @@ def data_driven_code(
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
-    y : array of shape (n_samples,), labels of any kind
+    y : array of shape (n_samples,), labels: text, numbers or booleans
     n_partitions : number of dichotomies, or more if the classes would otherwise not be separated;
         by default twice the number of classes
     estimator : binary classifier; by default ridge regression on random Fourier features

@@ -46,7 +46,7 @@ def empirical_tree(
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
-    y : array of shape (n_samples,), labels of any kind
+    y : array of shape (n_samples,), labels: text, numbers or booleans
     distance : name of a distance in `polytomy.distances`, ClassDistances, a matrix in the order of
         the sorted labels, or a function of (X, y) that returns one of these
     linkage : {"single", "complete", "average", "recomputed"}
@@ -116,7 +116,7 @@ def separability_tree(X: Any, y: ArrayLike, *, name: str = "empirical") -> Schem
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
-    y : array of shape (n_samples,), labels of any kind
+    y : array of shape (n_samples,), labels: text, numbers or booleans
     name : base of the binaries' names
 
     Examples
@@ -229,7 +229,7 @@ def cluster_tree(
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
-    y : array of shape (n_samples,), labels of any kind
+    y : array of shape (n_samples,), labels: text, numbers or booleans
     branches : int, default=2
         Number of branches of each node.
     nodes : what decides between the branches of a node of three or more: "direct" is one model with
@@ -402,7 +402,7 @@ def furthest_centroid_tree(X: Any, y: ArrayLike, *, name: str = "centroids") -> 
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
-    y : array of shape (n_samples,), labels of any kind
+    y : array of shape (n_samples,), labels: text, numbers or booleans
     name : base of the binaries' names
 
     Examples
@@ -443,7 +443,7 @@ def class_balanced_tree(
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features); its values are not used
-    y : array of shape (n_samples,), labels of any kind
+    y : array of shape (n_samples,), labels: text, numbers or booleans
     by : {"classes", "samples"}
         What each node divides evenly between its two sides; "classes" gives the shallowest tree
     random_state : int, generator, or None for a different tree each time
@@ -487,7 +487,7 @@ def random_pair_tree(
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
-    y : array of shape (n_samples,), labels of any kind
+    y : array of shape (n_samples,), labels: text, numbers or booleans
     estimator : binary classifier; by default ridge regression on random Fourier features
     random_state : int, generator, or None for a different tree each time
     name : base of the binaries' names
@@ -557,7 +557,7 @@ def random_trees(
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features); its values are not used
-    y : array of shape (n_samples,), labels of any kind
+    y : array of shape (n_samples,), labels: text, numbers or booleans
     n_trees : number of trees
     random_state : int, generator, or None for different trees each time
 
@@ -580,7 +580,7 @@ def random_pair_trees(
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
-    y : array of shape (n_samples,), labels of any kind
+    y : array of shape (n_samples,), labels: text, numbers or booleans
     n_trees : number of trees
     random_state : int, generator, or None for different trees each time
 
@@ -641,7 +641,7 @@ def best_random_tree(
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
-    y : array of shape (n_samples,), labels of any kind
+    y : array of shape (n_samples,), labels: text, numbers or booleans
     estimator : binary classifier; by default ridge regression on random Fourier features
         (Rahimi and Recht 2007), which evaluates at least a hundred dichotomies per second
     n_trees : number of random trees to compare
@@ -691,7 +691,7 @@ def evolved_tree(
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
-    y : array of shape (n_samples,), labels of any kind
+    y : array of shape (n_samples,), labels: text, numbers or booleans
     estimator : binary classifier; by default ridge regression on random Fourier features
     population : number of trees kept in each generation
     generations : number of generations

@@ -82,7 +82,7 @@ def ordered_adjacent(
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
-    y : array of shape (n_samples,), labels of any kind
+    y : array of shape (n_samples,), labels: text, numbers or booleans
     distance : name of a distance in `polytomy.distances`, ClassDistances, a matrix in the order of
         the sorted labels, or a function of (X, y) that returns one of these
     method : {"auto", "exact", "optimal-leaf", "spectral"}

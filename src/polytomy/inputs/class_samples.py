@@ -13,7 +13,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import DataError
-from polytomy.inputs.rows import refuse_dates, refuse_masked
+from polytomy.inputs.rows import refuse_date_labels, refuse_dates, refuse_masked
 from polytomy.inputs.sparse import check_sparse, is_sparse
 
 Rows: TypeAlias = Any  # float64 array of shape (n_samples, n_features), or sparse, in rows
@@ -186,6 +186,7 @@ def _describe_first_missing(rows: Rows) -> str:
 def _labels(y: ArrayLike) -> list[Any]:
     # An object array keeps mixed labels such as 1 and "a"; otherwise all would become text.
     array = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
+    refuse_date_labels(array)
     if array.ndim != 1:
         raise DataError(f"y has shape {array.shape}; it needs one label for each sample.")
     labels: list[Any] = array.tolist()

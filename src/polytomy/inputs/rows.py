@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import date, timedelta
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -244,6 +245,28 @@ them, for example to days since a date.
                 f"{name} has values of type {each}, which are not numbers. Convert them, for "
                 "example to days since a date."
             )
+
+
+def refuse_date_labels(y: NDArray[Any]) -> None:
+    """Raise DataError if labels are dates or durations.
+
+    Schemes and model files have no dates. NumPy turns some of them into integers.
+
+    Examples
+    --------
+    >>> refuse_date_labels(np.array(["2020-01-01"], dtype="datetime64[D]"))
+    Traceback (most recent call last):
+        ...
+    polytomy.errors.DataError: y has dates or durations, such as 2020-01-01. If they are classes, \
+convert them to text: y.astype(str); to predict them, convert them to numbers.
+    """
+    first = y.ravel()[0] if y.size else None
+    is_date = y.dtype.kind in "mM" or isinstance(first, date | timedelta | np.datetime64)
+    if is_date:
+        raise DataError(
+            f"y has dates or durations, such as {first}. If they are classes, convert them to "
+            "text: y.astype(str); to predict them, convert them to numbers."
+        )
 
 
 def refuse_masked(values: Any, name: str) -> None:

@@ -6,7 +6,7 @@ arrays that need no conversion are recognised without them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -17,8 +17,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, _num_samples, check_consistent_length, validate_data
 
 from polytomy.errors import Argument, ArgumentError, DataError
+from polytomy.inputs.label_order import find_class_order, read_categories
 from polytomy.inputs.numbers import check_range, refuse_labels
-from polytomy.inputs.rows import count_rows, refuse_dates, refuse_masked
+from polytomy.inputs.rows import count_rows, refuse_date_labels, refuse_dates, refuse_masked
 from polytomy.inputs.sparse import check_sparse
 
 # Training on so few rows is so fast that scikit-learn's checks would take a tenth of the time.
@@ -44,9 +45,30 @@ def check_training_data(
     if is_plain_array(X) and len(X) <= _FEW_ROWS and are_plain_labels(y) and len(X) == len(y):
         return validate_data(classifier, X, reset=reset, skip_check_array=True), y
     refuse_masked(y, "y")
+    _refuse_columns(y)
     X, y = _check_rows(classifier, X, y, reset=reset)
+    refuse_date_labels(y)
+    if y.dtype.kind == "f" and len(fractions := y[y % 1 != 0]):
+        # The first words are scikit-learn's, whose scores do not accept such labels either.
+        raise ArgumentError(
+            f"Unknown label type: continuous. y has fractions, such as {fractions[0]:g}. If they "
+            "are classes, convert them to text: y.astype(str); to predict numbers, use "
+            "PolytomyRegressor."
+        )
     check_classification_targets(y)
     return X, y
+
+
+def _refuse_columns(y: Any) -> None:
+    """Raise ArgumentError if there are several labels for each sample."""
+    shape = getattr(y, "shape", None)
+    if shape is None and isinstance(y, list | tuple) and y and isinstance(y[0], list | tuple):
+        shape = len(y), len(y[0])
+    if shape is not None and len(shape) > 1 and shape[1] > 1:
+        raise ArgumentError(
+            f"y has {shape[1]} columns; a classifier predicts one label for each sample. Fit one "
+            "classifier for each column, as sklearn.multioutput.MultiOutputClassifier does."
+        )
 
 
 def check_regression_data(regressor: Any, X: Any, y: Any) -> tuple[Any, NDArray[np.float64]]:
@@ -73,6 +95,22 @@ def _check_rows(
     if _num_samples(X) < 1:
         raise ArgumentError("X has no rows. Give at least one sample.")
     return X, y
+
+
+def read_class_order(
+    y: Any, classes: NDArray[Any], class_order: Iterable[Any] | None
+) -> list[Any] | None:
+    """Return the classes in order: as given, else as the categories of y are; None if unknown.
+
+    Parameters
+    ----------
+    y : labels as given to `fit`, before they are converted
+    classes : array of all labels
+    class_order : all labels in order, or None
+    """
+    if class_order is None and type(y) is np.ndarray:
+        return None  # arrays have no categories
+    return find_class_order(classes.tolist(), class_order, read_categories(y))
 
 
 def check_batch_labels(y: NDArray[Any], classes: Any, known: NDArray[Any] | None) -> NDArray[Any]:

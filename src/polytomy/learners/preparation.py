@@ -197,7 +197,8 @@ def weight_parameter(estimator: Any) -> str:
 def drops_rows_by_weight(estimator: Any, X: Any, n_samples: int) -> bool:
     """Return whether to leave rows out by giving them weight zero instead of copying the others.
 
-    For a linear model, the result is the same. A copy of nearly all rows would double the memory.
+    For a linear model, the result is the same, or as good if it is trained by random steps. A copy
+    of nearly all rows would double the memory.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
-from polytomy.calibration.calibrators import CALIBRATORS, VectorScaling, find_calibrator, fit_sides
+from polytomy.calibration.calibrators import CALIBRATORS, VectorScaling, find_calibrator
 from polytomy.calibration.folds import Folds
 from polytomy.errors import Argument, ArgumentError, SchemeError
 from polytomy.inputs.rows import (
@@ -385,7 +385,9 @@ def _learn_scaling(
         return None
     rows = problem.rows[is_usable]
     own_weight = folds.weigh(None if weight is None else weight[rows], rows)
-    return fit_sides(calibration, own[is_usable], problem.sides[is_usable], own_weight)
+    kind: Any = find_calibrator(calibration)
+    scaling: VectorScaling = kind.fit_sides(own[is_usable], problem.sides[is_usable], own_weight)
+    return scaling
 
 
 class _SidesTrainer(ProblemTrainer):
@@ -512,7 +514,8 @@ def calibrate_sides(
         if scaling is not None and calibration is not None and len(np.unique(problem.sides)) > 1:
             rows = problem.rows
             values = model.values(X)[rows]
-            scaling = fit_sides(calibration, values, problem.sides, weight[rows])
+            kind: Any = find_calibrator(calibration)
+            scaling = kind.fit_sides(values, problem.sides, weight[rows])
             model = replace(model, scaling=scaling)
         for k, binary in zip(group, side_binaries(model), strict=True):
             calibrated[k] = binary

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import html
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.inputs.arguments import Parameter, available_unless, count_things
 from polytomy.inputs.numbers import check_confidence_levels, check_weights
 from polytomy.inputs.training_data import check_features
+from polytomy.learners.bank import Bank
 from polytomy.learners.trained import TrainedBinary
 from polytomy.model.arrangement import Solver, bind_classes, gives_probabilities
 from polytomy.model.composition import Composition
@@ -436,7 +438,7 @@ class AnsweringMixin:
         costs = None
         if matrix is not None or reject_cost is not None or reject_label is not None:
             costs = check_costs(matrix, composition.classes, reject_cost, reject_label)
-        return self._copy_with(composition.with_costs(costs))
+        return self._copy_with(replace(composition, costs=costs))
 
     @available_unless(why_no_probabilities)
     def predict_cost(self, X: Any) -> Floats:
@@ -514,7 +516,8 @@ class AnsweringMixin:
         to_train = [each.estimator for each in composition.dichotomies if each.trained is None]
         if any(hasattr(estimator, "partial_fit") for estimator in to_train):
             # Otherwise training one of the two further would change the answers of the other.
-            composition = composition.with_copied_binaries()
+            bank = Bank(copy.deepcopy(composition.binaries), composition.bank.dtype)
+            composition = replace(composition, bank=bank)
         other.composition_ = composition
         return other
 

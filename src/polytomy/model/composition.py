@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -319,10 +318,6 @@ class Composition:
         bank = Bank(binaries, self.bank.dtype)
         return replace(self, bank=bank, final=None, out_of_fold=None, frequencies=None)
 
-    def with_copied_binaries(self) -> Composition:
-        """Return the same composition with copies of its binaries, to train them separately."""
-        return replace(self, bank=Bank(copy.deepcopy(self.binaries), self.bank.dtype))
-
     def with_solver(self, solver: Solver) -> Composition:
         """Return the same binaries and scheme with another solver."""
         return self._changed(solver=self._resolve(solver, self.scheme))
@@ -333,10 +328,6 @@ class Composition:
         It replaces any earlier prior.
         """
         return replace(self, prior=prior)
-
-    def with_costs(self, costs: Costs | None) -> Composition:
-        """Return the same composition with other costs of decisions; None removes them."""
-        return replace(self, costs=costs)
 
     def _resolve(self, solver: Solver, scheme: Scheme | SchemeEnsemble) -> Solver:
         is_calibrated = self.final is not None or self.out_of_fold is not None

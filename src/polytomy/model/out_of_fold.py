@@ -22,7 +22,6 @@ from polytomy.calibration.final import (
     check_final_calibration,
     clip_decisions,
     fit_final,
-    resolve_final_calibration,
 )
 from polytomy.calibration.folds import Folds, make_folds
 from polytomy.errors import CalibrationWarning, warn_caller
@@ -155,10 +154,8 @@ def find_fold_rule(
     (seed,) = partition_seeds(options.random_state, 1)
     if not is_wanted:
         return FoldRule(None, None, seed) if has_folds else None
-    if not is_automatic:
-        return FoldRule(final_calibration, None, seed)
-    final_calibration = resolve_final_calibration(final_calibration)
-    return FoldRule(final_calibration, None if has_folds or is_given else _ENOUGH_ROWS, seed)
+    needs_few = is_automatic and not (has_folds or is_given)
+    return FoldRule(final_calibration, _ENOUGH_ROWS if needs_few else None, seed)
 
 
 def plan_folds(rule: FoldRule, X: Any, n_binaries: int, options: TrainingOptions) -> Folds:

@@ -173,16 +173,6 @@ def _needs_data(argument: Any) -> ArgumentError:
     )
 
 
-def choose_final_calibration(scheme: SchemeArgument, option: Any) -> Any:
-    """Return "decoder" for ``scheme="ordered"`` if the option leaves the choice, else the option.
-
-    Neighbouring cuts of ordered classes say much about each other, which a decoder can learn.
-    """
-    is_ordered = isinstance(scheme, str) and scheme == ORDERED
-    is_automatic = isinstance(option, str) and option == "auto"
-    return "decoder" if is_ordered and is_automatic else option
-
-
 def members_of(scheme: Scheme | SchemeEnsemble) -> tuple[Scheme, ...]:
     """Return the schemes of an ensemble, or the scheme itself."""
     return scheme.schemes if isinstance(scheme, SchemeEnsemble) else (scheme,)

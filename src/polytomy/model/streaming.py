@@ -9,32 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from polytomy.calibration.calibrators import HeldOut, fit_calibrators
-from polytomy.calibration.final import resolve_final_calibration
 from polytomy.calibration.reservoir import Batch, Reservoir
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
 from polytomy.inputs.arguments import available_unless, check_parameters
-from polytomy.inputs.label_order import find_class_order, read_categories
 from polytomy.inputs.rows import group_rows
 from polytomy.inputs.seeds import partition_seeds
-from polytomy.inputs.training_data import check_batch_labels, check_training_data
+from polytomy.inputs.training_data import check_batch_labels, check_training_data, read_class_order
 from polytomy.learners.bank import Bank
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.learners.problems import Dichotomy
 from polytomy.learners.sides import calibrate_sides, check_sides_calibration, keep_calibration
 from polytomy.learners.trained import Output, TrainedBinary, choose_output
 from polytomy.learners.workload import FitArguments, TrainingOptions
-from polytomy.model.arrangement import Solver, resolve_solver
+from polytomy.model.answering import AnsweringMixin
+from polytomy.model.arrangement import Solver, check_solver, resolve_solver
 from polytomy.model.composition import Composition
 from polytomy.model.decisions import ClassFrequencies
 from polytomy.model.estimator import CLASSIFIER_CHECKS, make_training_options
-from polytomy.model.fitting import TrainedBinaries, TrainingPlan, update_binaries
+from polytomy.model.fitting import TrainedBinaries, TrainingPlan, plan_training, update_binaries
 from polytomy.model.out_of_fold import (
     OutOfFold,
     has_learnt,
@@ -42,7 +41,8 @@ from polytomy.model.out_of_fold import (
     needs_calibrator,
     takes_weights,
 )
-from polytomy.model.scheme_argument import scheme_from
+from polytomy.model.scheme_argument import members_of, scheme_from
+from polytomy.scheme import Scheme, SchemeEnsemble
 
 Floats = NDArray[np.float64]
 
@@ -66,7 +66,7 @@ def why_no_partial_fit(classifier: Any) -> str:
     return ""
 
 
-class StreamingMixin:
+class StreamingMixin(AnsweringMixin):
     """``partial_fit`` of a classifier, and the calibration of what it trains.
 
     Calibration is learnt when it is first needed after a batch. Until then the object's
@@ -74,21 +74,16 @@ class StreamingMixin:
     """
 
     estimator: Any
-    scheme: Any
-    solver: Any
+    models: Any
     prediction_dtype: Any
-    random_state: Any
-    class_order: Any
-    class_order_: list[Any] | None
     reservoir_size: int
     reservoir_: Reservoir
-    composition_: Composition
 
-    if TYPE_CHECKING:
-
-        def _plan(self, scheme: Any, estimator: Any) -> TrainingPlan: ...
-
-        def _forget(self) -> None: ...
+    def _plan(self, scheme: Scheme | SchemeEnsemble, estimator: Any) -> TrainingPlan:
+        """Return which dichotomies to train, after checking that the solver suits the scheme."""
+        for member in members_of(scheme):
+            check_solver(member, self.solver)
+        return plan_training([scheme], self.classes_, estimator, self.models)
 
     def _calibrate_pending(self) -> None:
         """Calibrate what was trained since the last calibration."""
@@ -118,7 +113,7 @@ class StreamingMixin:
         """
         check_parameters(self, CLASSIFIER_CHECKS)
         earlier = self._trained_so_far()
-        categories = read_categories(y) or read_categories(classes)
+        given_labels = y
         X, y = check_training_data(self, X, y, reset=earlier is None)
         known = None if earlier is None else earlier.classes
         self.classes_ = check_batch_labels(np.asarray(y), classes, known)
@@ -128,8 +123,7 @@ class StreamingMixin:
         )
         plan, dichotomies = None, () if earlier is None else earlier.dichotomies
         if earlier is None:
-            labels = self.classes_.tolist()
-            self.class_order_ = find_class_order(labels, self.class_order, categories)
+            self.class_order_ = read_class_order(given_labels, self.classes_, self.class_order)
             scheme = scheme_from(
                 self.scheme,
                 self.classes_,
@@ -310,7 +304,7 @@ def calibrate_on_reservoir(
         reservoir.class_indices,
         weight,
         np.zeros(reservoir.n_held, dtype=np.intp),
-        resolve_final_calibration(final),
+        final,
         seed,
         options.keep_out_of_fold,
     )

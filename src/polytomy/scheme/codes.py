@@ -429,12 +429,13 @@ def count_random(n_classes: int, per_bit: int, most: int) -> int:
 
 
 def _count_strict(n_classes: int) -> int:
-    """Return the number of all partitions without zeros."""
-    return int(2 ** (n_classes - 1) - 1)
+    """Return the number of all partitions without zeros; classes are capped at 64."""
+    return int(2 ** (min(n_classes, 64) - 1) - 1)
 
 
 def _count_ternary(n_classes: int) -> int:
-    """Return the number of all partitions."""
+    """Return the number of all partitions; classes are capped at 64."""
+    n_classes = min(n_classes, 64)
     return int(3**n_classes - 2 ** (n_classes + 1) + 1) // 2
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.errors import SchemeError
 from polytomy.learners.workload import TrainingOptions
 from polytomy.model.arrangement import AUTO, Solver, gives_probabilities
 from polytomy.model.fitting import fit_binaries, plan_training
@@ -247,6 +248,8 @@ def choose_scheme(
     candidates = default_candidates(n_classes, solver, has_order=class_order is not None)
     runners = [Runner(each) for each in candidates]
     entries = make_schemes(runners, setup, np.arange(len(y)), is_lenient=True)
+    if not entries:  # no scheme can have such labels
+        raise SchemeError(runners[0].reason)
     final = "auto" if training.final_calibration is None else training.final_calibration
     options = replace(training, final_calibration=final, wants_probabilities=True)
     compared = solver if gives_probabilities(solver) else AUTO

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -44,7 +45,7 @@ from polytomy.metrics import METRICS, JudgedSamples, Metric
 from polytomy.model.arrangement import check_solver, facts_from
 from polytomy.model.composition import Composition
 from polytomy.model.fitting import TrainingPlan, fit_binaries, plan_training
-from polytomy.model.scheme_argument import choose_final_calibration, members_of, scheme_from
+from polytomy.model.scheme_argument import members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import Candidate, describe_error
 from polytomy.solvers import METHODS
@@ -452,7 +453,7 @@ def configure(classifier: Any, candidate: Candidate) -> Any:
     return configured
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class FoldMeasurer:
     """Measures candidates on one fold after another.
 
@@ -464,7 +465,6 @@ class FoldMeasurer:
 
     setup: RaceSetup
     metrics: Sequence[Metric]
-    _grid: KernelGrid | UnsuitableError | None = field(init=False, default=None)
 
     def measure(
         self, entries: Sequence[Entry], rows: Rows, held_out: Rows, progress: Progress | None = None
@@ -483,9 +483,6 @@ class FoldMeasurer:
             candidate = entry[0].candidate
             options = replace(
                 training,
-                final_calibration=choose_final_calibration(
-                    candidate.scheme, training.final_calibration
-                ),
                 wants_probabilities=True,
             )
             if is_trained_without_calibration(candidate, training.calibration):
@@ -536,20 +533,14 @@ class FoldMeasurer:
             points.append(_Point(estimator, own, plan))
         return points
 
+    @cached_property
     def kernel_grid(self) -> KernelGrid | None:
-        """Return the kernel matrices of all the data, or None if they cannot be used."""
-        if self._grid is None:
-            training = self.setup.training
-            try:
-                self._grid = KernelGrid(
-                    self.setup.X,
-                    training.class_indices,
-                    training.memory_budget,
-                    training.n_jobs,
-                )
-            except UnsuitableError as reason:
-                self._grid = reason
-        return None if isinstance(self._grid, UnsuitableError) else self._grid
+        """The kernel matrices of all the data, or None if they cannot be used."""
+        X, training = self.setup.X, self.setup.training
+        try:
+            return KernelGrid(X, training.class_indices, training.memory_budget, training.n_jobs)
+        except UnsuitableError:
+            return None
 
     def judge(
         self, candidate: Candidate, held_out: Rows, scores: Floats, winners: NDArray[np.intp]
@@ -642,7 +633,7 @@ class _Batch:
     def _measure_on_grid(self, listener: TrainingListener) -> bool:
         """Do the same with kernel matrices of all the data; return whether that is possible."""
         options = self.options
-        grid = self.measurer.kernel_grid()
+        grid = self.measurer.kernel_grid
         if grid is None or options.arguments.names or options.arguments_by_model:
             return False
         # All values of C use the binaries of the first, so that they are trained together.

@@ -16,22 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.errors import Argument, ArgumentError, PythonOnly
-from polytomy.inputs.arguments import did_you_mean
+from polytomy.errors import PythonOnly
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 from polytomy.scheme import CodingMatrix
 from polytomy.scheme.structure import pair_of_each_row
-from polytomy.solvers.method import (
-    ADJACENT,
-    ANY_CODE,
-    EQUIANGULAR,
-    ONE_VS_ONE,
-    TREE,
-    Method,
-    Structure,
-    check_decisions,
-)
+from polytomy.solvers.method import Method, check_decisions
 from polytomy.solvers.nested import NoGraphError, export_tree, multiply_down_tree
 
 _FEW_CLASSES = 64
@@ -39,17 +29,13 @@ _FEW_CLASSES = 64
 Floats = NDArray[np.float64]
 
 
-def solve_least_squares(
-    code: CodingMatrix, decisions: ArrayLike, algorithm: str | None = None
-) -> Floats:
-    """Return the class probabilities of least squares.
+def solve_least_squares(code: CodingMatrix, decisions: ArrayLike) -> Floats:
+    """Return the class probabilities of least squares, by the fastest algorithm for the code.
 
     Parameters
     ----------
     code : CodingMatrix
     decisions : array of shape (n_samples, n_rows), in [-1, 1]; NaN means no answer
-    algorithm : str, optional
-        One of `algorithms_for(code)`, to use instead of the default.
 
     Returns
     -------
@@ -58,7 +44,7 @@ def solve_least_squares(
     Raises
     ------
     ArgumentError
-        If `decisions` is invalid, or if the algorithm is not known or does not apply to the code.
+        If `decisions` is invalid.
 
     Examples
     --------
@@ -66,11 +52,12 @@ def solve_least_squares(
     >>> solve_least_squares(code, [[0.5, 0.0]])
     array([[0.25, 0.25, 0.5 ]])
     """
-    chosen = (
-        ALGORITHMS[algorithms_for(code)[0]]
-        if algorithm is None
-        else _find_algorithm(algorithm, code)
-    )
+    return solve_by(algorithms_for(code)[0], code, decisions)
+
+
+def solve_by(algorithm: str, code: CodingMatrix, decisions: ArrayLike) -> Floats:
+    """Return the class probabilities of least squares, by one of the algorithms for the code."""
+    chosen = ALGORITHMS[algorithm]
     answers = check_decisions(decisions, code.n_partitions, code.rows_per_partition)
     if code.n_classes == 1:
         return np.ones((len(answers), 1))
@@ -92,27 +79,7 @@ def algorithms_for(code: CodingMatrix) -> tuple[str, ...]:
     >>> algorithms_for(CodingMatrix([[-1, 1, 1], [-1, -1, 1]]))
     ('isotonic', 'active-set')
     """
-    return tuple(name for name, each in ALGORITHMS.items() if each.needs.is_met_by(code))
-
-
-def _find_algorithm(name: str, code: CodingMatrix) -> Algorithm:
-    if name not in ALGORITHMS:
-        known = ", ".join(f'"{each}"' for each in ALGORITHMS)
-        raise ArgumentError(
-            Argument("algorithm", name),
-            f" is not known.{did_you_mean(name, ALGORITHMS)} Use one of {known}.",
-        )
-    found = ALGORITHMS[name]
-    if not found.needs.is_met_by(code):
-        first, *others = algorithms_for(code)
-        alternatives = "".join(f' or "{each}"' for each in others)
-        raise ArgumentError(
-            Argument("algorithm", name),
-            f" needs {found.needs.name}; {found.needs.why_not(code)}. Use ",
-            Argument("algorithm", first),
-            f"{alternatives}, or omit it to choose automatically.",
-        )
-    return found
+    return tuple(name for name, each in ALGORITHMS.items() if each.applies_to(code))
 
 
 def _multiply(code: CodingMatrix, answers: Floats) -> Floats:
@@ -269,18 +236,18 @@ def _layers(code: CodingMatrix) -> list[tuple[NDArray[np.intp], Floats]]:
 class Algorithm(NamedTuple):
     """An algorithm that computes the minimum for codes with a given structure."""
 
-    needs: Structure
+    applies_to: Callable[[CodingMatrix], bool]
     solve: Callable[[CodingMatrix, Floats], Floats]
     takes_gaps: bool  # whether answers may be missing
     to_onnx: Callable[[Graph, Value, CodingMatrix], Value] | None = None
 
 
 ALGORITHMS: dict[str, Algorithm] = {
-    "product": Algorithm(TREE, _multiply, True, export_tree),
-    "isotonic": Algorithm(ADJACENT, _regress, True, _export_isotonic),
-    "projection": Algorithm(EQUIANGULAR, _project, False, _export_projection),
-    "pairwise": Algorithm(ONE_VS_ONE, _couple, False, _export_pair_coupling),
-    "active-set": Algorithm(ANY_CODE, _solve_by_active_set, True),
+    "product": Algorithm(lambda code: code.is_tree, _multiply, True, export_tree),
+    "isotonic": Algorithm(lambda code: code.is_adjacent, _regress, True, _export_isotonic),
+    "projection": Algorithm(lambda code: code.is_equiangular, _project, False, _export_projection),
+    "pairwise": Algorithm(lambda code: code.is_one_vs_one, _couple, False, _export_pair_coupling),
+    "active-set": Algorithm(lambda code: True, _solve_by_active_set, True),
 }
 """The algorithms by name, the fastest first."""
 

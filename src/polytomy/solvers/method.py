@@ -242,27 +242,6 @@ def _why_not_tree(code: CodingMatrix) -> str:
     return "the partitions do not nest, so they are not the splits of one tree"
 
 
-def _why_not_adjacent(code: CodingMatrix) -> str:
-    if not (code.is_binary and code.is_strict):
-        return _why_not_strict(code)
-    return "no order of the classes lets every partition cut them into two runs"
-
-
-def _why_not_equiangular(code: CodingMatrix) -> str:
-    if not (code.is_binary and code.is_strict):
-        return _why_not_strict(code)
-    matrix = code.matrix.astype(np.int64)
-    gram = matrix.T @ matrix
-    pairs = np.column_stack(np.triu_indices(code.n_classes, 1))
-    agreements = (code.n_partitions + gram[pairs[:, 0], pairs[:, 1]]) // 2
-    other = int(np.argmax(agreements != agreements[0]))
-    (a, b), (c, d) = pairs[0], pairs[other]
-    return (
-        f"classes {a} and {b} agree in {count_things(agreements[0], 'partition')}, "
-        f"classes {c} and {d} in {agreements[other]}"
-    )
-
-
 def _why_not_one_vs_one(code: CodingMatrix) -> str:
     if not code.is_binary:
         return _name_wide_partition(code)
@@ -277,24 +256,11 @@ def _why_not_one_vs_one(code: CodingMatrix) -> str:
     return f"no partition compares classes {first} and {second}"
 
 
-def _why_not_strict(code: CodingMatrix) -> str:
-    if not code.is_binary:
-        return _name_wide_partition(code)
-    partition, absent = np.argwhere(code.matrix == 0)[0]
-    return f"partition {partition} leaves class {absent} out"
-
-
 ANY_CODE = Structure("any code", "any code", lambda _: True, str)
 ONE_VS_ONE = Structure(
     "one-vs-one", "a one-vs-one code", lambda code: code.is_one_vs_one, _why_not_one_vs_one
 )
 TREE = Structure("tree", "a tree", lambda code: code.is_tree, _why_not_tree)
-ADJACENT = Structure(
-    "adjacent", "an adjacent code", lambda code: code.is_adjacent, _why_not_adjacent
-)
-EQUIANGULAR = Structure(
-    "equiangular", "an equiangular code", lambda code: code.is_equiangular, _why_not_equiangular
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +272,7 @@ class Method:
     name : as users write it
     function : function of a code and decisions of shape (n_samples, n_rows) that returns an array
         of shape (n_samples, n_classes)
-        It may also take `weights`, `loss` or `algorithm`, the options of `decode`. NaN in the
+        It may also take `weights` or `loss`, the options of `decode`. NaN in the
         decisions means no answer.
     summary : one line that says what it returns, for tables and help
     reference : the publication it comes from
@@ -341,7 +307,7 @@ class Method:
 
     @property
     def options(self) -> frozenset[str]:
-        """The options of `decode` that the function takes: algorithm, weights, loss."""
+        """The options of `decode` that the function takes: weights, loss."""
         return frozenset(list(signature(self.function).parameters)[2:])
 
     @property

@@ -99,10 +99,10 @@ def solve_nested(
     decisions: FloatArray,
     weights: FloatArray | None,
     solve_node: NodeSolver,
-    *,
-    multiply_trees: bool,
 ) -> FloatArray:
     """Return the probabilities of all classes of a scheme.
+
+    Nodes with one partition are multiplied out as trees, because all methods agree on them.
 
     Parameters
     ----------
@@ -110,8 +110,6 @@ def solve_nested(
     decisions : array of shape (n_samples, n_rows), checked; NaN means no answer
     weights : array of shape (n_partitions,), or None
     solve_node : function of code, decisions and weights that returns branch probabilities
-    multiply_trees : whether nodes with one partition may be multiplied out as trees, without
-        `solve_node`
 
     Returns
     -------
@@ -120,7 +118,7 @@ def solve_nested(
     if len(scheme.nodes) == 1 and scheme.nodes[0].code.shape != (1, 2):
         return solve_node(scheme.nodes[0].code, decisions, weights)
     rows = _rows_of_nodes(scheme)
-    blocks = _divide_into_blocks(scheme, multiply_trees)
+    blocks = _divide_into_blocks(scheme)
     if len(blocks) == 1 and blocks[0].tree is not None:
         # The block has all rows and all classes, already in order.
         return multiply_down_tree(blocks[0].tree, row_counts(scheme), decisions)
@@ -196,10 +194,10 @@ def _branches(scheme: Scheme) -> list[list[int]]:
     ]
 
 
-def _divide_into_blocks(scheme: Scheme, multiply_trees: bool) -> list[_Block]:
+def _divide_into_blocks(scheme: Scheme) -> list[_Block]:
     """Return the blocks of the scheme, parents before children."""
     branches = _branches(scheme)
-    is_split = [multiply_trees and _is_split(node.code) for node in scheme.nodes]
+    is_split = [_is_split(node.code) for node in scheme.nodes]
     members: dict[int, list[int]] = {}
     top = list(range(len(branches)))
     for node, below in enumerate(branches):

@@ -165,7 +165,6 @@ def solve(
     decisions: ArrayLike,
     method: str = "least-squares",
     *,
-    algorithm: str | None = None,
     weights: ArrayLike | None = None,
 ) -> FloatArray:
     """Return class probabilities from the answers of binary classifiers.
@@ -181,9 +180,6 @@ def solve(
         for that sample.
     method : str, default="least-squares"
         A method of METHODS that returns probabilities.
-    algorithm : str, optional
-        For "least-squares": the algorithm to use instead of the one chosen from the structure of
-        the code.
     weights : array of shape (n_partitions,), optional
         For "divergence" and "hastie-tibshirani": how much each partition counts.
 
@@ -211,7 +207,7 @@ def solve(
             Argument("method", "least-squares"),
             ".",
         )
-    return _apply(chosen, code, decisions, algorithm=algorithm, weights=weights)
+    return _apply(chosen, code, decisions, weights=weights)
 
 
 def decode(
@@ -220,7 +216,6 @@ def decode(
     method: str = "least-squares",
     *,
     loss: str | Loss | None = None,
-    algorithm: str | None = None,
     weights: ArrayLike | None = None,
 ) -> FloatArray:
     """Return scores of the classes from the answers of binary classifiers, by any method.
@@ -231,7 +226,7 @@ def decode(
 
     Parameters
     ----------
-    code, decisions, algorithm : as for `solve`
+    code, decisions : as for `solve`
     method : str, default="least-squares"
         One of METHODS.
     loss : str or callable, optional
@@ -251,7 +246,7 @@ def decode(
     array([[1., 1., 1.]])
     """
     chosen = find_method(method)
-    return _apply(chosen, code, decisions, loss=loss, algorithm=algorithm, weights=weights)
+    return _apply(chosen, code, decisions, loss=loss, weights=weights)
 
 
 def _apply(
@@ -302,10 +297,7 @@ def _apply_to_scheme(
             return method.function(code, own_answers, **options)
         return method.function(code, own_answers, weights=own_weights, **options)
 
-    # All methods agree on a two-way node, so its solution is known; but if the user specifies an
-    # algorithm, that algorithm should run.
-    multiply_trees = "algorithm" not in options
-    return solve_nested(scheme, answers, weights, solve_node, multiply_trees=multiply_trees)
+    return solve_nested(scheme, answers, weights, solve_node)
 
 
 def export_decoding(graph: Graph, decisions: Value, scheme: Scheme, method: str) -> Value:

@@ -58,8 +58,6 @@ CALIBRATION = "auto"
 FOLDS = 5
 _LARGEST_SEED = 2**31
 _NO_LIMIT = 10**9
-# Designs for which the decoder is better than the bias.
-_DECODED = ("adjacent", "ordered-adjacent", "orthogonal", "random", "random-ternary")
 
 
 class Pair(NamedTuple):
@@ -102,21 +100,18 @@ class Pair(NamedTuple):
         return described
 
     def calibrated(self) -> Pair | None:
-        """Return this pair with the final calibration that suits its scheme.
+        """Return this pair with the default final calibration.
 
-        That is "decoder" for designs whose binaries say little on their own (adjacent, orthogonal
-        and random codes), and "bias" for all others. None if the solver gives no probabilities.
+        None if the solver gives no probabilities.
 
         Examples
         --------
         >>> Pair("tree", "least-squares", "tree", "least-squares").calibrated().name
-        'tree, least-squares + bias'
+        'tree, least-squares + calibrated'
         """
         if not gives_probabilities(self.solver):
             return None
-        is_code = isinstance(self.scheme, str) and self.scheme in _DECODED
-        final = "decoder" if is_code else "bias"
-        return self._replace(method=f"{self.method} + {final}", final_calibration=final)
+        return self._replace(method=f"{self.method} + calibrated", final_calibration="auto")
 
 
 PAPER_PAIRS = tuple(
@@ -161,7 +156,7 @@ def pairs_from(
     >>> [pair.name for pair in pairs_from(["adjacent", ("tree", "greedy")], ["divergence"])]
     ['adjacent, divergence', 'tree, greedy']
     >>> [pair.name for pair in pairs_from(["adjacent", "tree"], calibrated=True)][1::2]
-    ['adjacent, auto + decoder', 'tree, auto + bias']
+    ['adjacent, auto + calibrated', 'tree, auto + calibrated']
     >>> len(pairs_from())
     8
     """

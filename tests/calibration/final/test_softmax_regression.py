@@ -12,10 +12,14 @@ from polytomy.calibration.final import (
     Weighted,
     find_basis,
     fit_each_weighting,
-    fit_scale_and_bias,
     fit_weights,
 )
 from polytomy.routines.reference import calibration as reference
+
+
+def fit_scale_and_bias(features, classes, weight, start=None):
+    (solution,) = fit_each_weighting(features, classes, weight[np.newaxis], start, has_bias=True)
+    return solution
 
 
 def bias_loss(features, classes, weight, scale, bias):

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
 from sklearn.svm import LinearSVC
 
 from polytomy import PolytomyClassifier
@@ -53,12 +54,12 @@ def test_auto_depends_on_the_number_of_rows_and_all_else_is_left():
     assert choose_folds(3, 10**7) == 3
     assert choose_folds(None, 10**7) == 5  # as in scikit-learn
     assert choose_folds(0.3, 10) == HoldOut(0.3)
-    splitter = HoldOut(0.1)
+    splitter = KFold()
     assert choose_folds(splitter, 10) is splitter
 
 
 def test_a_text_is_not_a_splitter_although_it_has_a_method_split():
-    assert is_splitter(HoldOut(0.1))
+    assert is_splitter(KFold())
     assert not is_splitter("auto")
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 import polytomy as pt
@@ -57,6 +58,29 @@ def test_a_search_prints_a_table_and_writes_the_scheme(polytomy, iris):
     assert pt.parse(answer["scheme"]) == pt.read("best.control")
 
 
+def test_the_written_scheme_and_the_printed_options_train_what_was_scored(polytomy, iris):
+    line = "search iris.csv --folds 2 --estimator logistic-regression -c ordered,divergence"
+    outcome = polytomy(
+        *line.split(), "--class-order", "setosa,versicolor,virginica", "-o", "b.control"
+    )
+    assert (outcome.code, outcome.err) == (0, "")
+    lead = "To train with the chosen parameters: "
+    advice = outcome.out.splitlines()[-1]
+    assert advice == f"{lead}--solver divergence --final-calibration decoder"
+    with open("b.control") as file:
+        assert file.readline() == f"# {advice}\n"
+    search = pt.SchemeSearchCV(
+        LogisticRegression(), [("ordered", "divergence")], cv=2, random_state=0,
+        class_order=["setosa", "versicolor", "virginica"],
+    ).fit(*iris)  # fmt: skip
+    options = ["--estimator", "logistic-regression", *advice.removeprefix(lead).split()]
+    polytomy("train", "iris.csv", "--scheme", "b.control", *options, "-o", "m.polytomy")
+    trained = pt.load("m.polytomy")
+    np.testing.assert_allclose(
+        trained.predict_proba(read_data("iris.csv").X), search.predict_proba(iris[0]), atol=1e-9
+    )
+
+
 def test_candidates_of_a_search_are_calibrated_as_asked_for(polytomy, iris):
     losses = {}
     for option, value in {"bias": "bias", "none": None}.items():
@@ -92,7 +116,7 @@ def test_plots_are_files_of_the_kind_that_their_name_says(polytomy, iris, comman
         ("distances nothing.csv", "nothing.csv: No such file"),
         ("search iris.csv --estimator nosuch", 'Specification "nosuch"'),
         ("search iris.csv -c nosuch", "neither a file nor a design"),
-        ("search iris.csv -s nosuch", "--score must be one of"),
+        ("search iris.csv -s nosuch", '--score must be "accuracy"'),
         (
             "search iris.csv --final-calibration nosuch",
             '--final-calibration must be auto, bias, decoder or none; got "nosuch"',
@@ -111,7 +135,9 @@ def test_scores_of_dropped_candidates_are_differences_on_common_folds(polytomy, 
     lines = [f"{random.normal() + 2.5 * (k % 4):.4f},{k % 4}" for k in range(1200)]
     Path("steps.csv").write_text("\n".join(["x,kind", *lines, ""]))
     # The first two have the same binaries, so neither is dropped.
-    line = "search steps.csv --folds 4 --estimator gaussian-nb -c tree -c tree,divergence"
+    # With a decoder, the third would be nearly as good.
+    line = "search steps.csv --folds 4 --estimator gaussian-nb --final-calibration bias"
+    line += " -c tree -c tree,divergence"
     outcome = polytomy(*line.split(), "-c", "m {n {0 2} o {1 3}}")
     answer = json.loads(polytomy(*line.split(), "-c", "m {n {0 2} o {1 3}}", "--json").out)
     results = answer["results"]

@@ -1,5 +1,7 @@
 """Training data and samples to predict: checked, and converted for the estimators."""
 
+from datetime import date
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,8 +10,11 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.tree import DecisionTreeClassifier
 
-from polytomy.errors import ArgumentError
+import polytomy as pt
+from polytomy.errors import ArgumentError, DataError, PolytomyError
 from polytomy.inputs.training_data import (
     check_batch_labels,
     check_features,
@@ -184,3 +189,41 @@ def test_targets_of_a_regressor_must_be_finite_numbers(frame):
         check_regression_data(Owner(), frame(X), list("abcd"))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         check_regression_data(Owner(), frame(X), [0.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        (
+            [0.5, 1.5, 0.5, 1.5],
+            r"^Unknown label type: continuous\. y has fractions, such as 0\.5\. If they are "
+            r"classes, convert them to text: y\.astype\(str\); to predict numbers, use "
+            r"PolytomyRegressor\.$",
+        ),
+        (np.array(["2024-01-01", "2024-02-01"] * 2, "datetime64[D]"), "such as 2024-01-01. If"),
+        (np.array(["2024-01-01", "2024-02-01"] * 2, "datetime64[ns]"), "y has dates or durations"),
+        ([date(2024, 1, 1), date(2024, 2, 1)] * 2, "such as 2024-01-01. If they are classes"),
+        (np.eye(4, 2, dtype=int), "y has 2 columns; .* sklearn.multioutput.MultiOutputClassifier"),
+        ([["a", "b"]] * 4, "y has 2 columns; a classifier predicts one label for each sample"),
+    ],
+)
+def test_labels_that_are_no_classes_are_an_error_with_the_way_out(y, words):
+    X = np.arange(8.0).reshape(4, 2)
+    with pytest.raises(PolytomyError, match=words):
+        pt.PolytomyClassifier(scheme="one-vs-rest").fit(X, y)
+
+
+def test_dates_as_text_and_several_columns_one_by_one_are_learnt():
+    classes = np.arange(30) % 3
+    X = np.random.default_rng(0).normal(size=(30, 2)) + 9 * classes[:, np.newaxis]
+    days = np.array(["2024-01-01", "2024-02-01", "2024-03-01"], "datetime64[D]")[classes]
+    classifier = pt.PolytomyClassifier(DecisionTreeClassifier(random_state=0), scheme="one-vs-rest")
+    assert classifier.fit(X, days.astype(str)).score(X, days.astype(str)) == 1
+    Y = np.column_stack([classes, classes % 2])
+    np.testing.assert_array_equal(MultiOutputClassifier(classifier).fit(X, Y).predict(X), Y)
+
+
+def test_designs_from_data_refuse_dates_as_labels():
+    days = np.array(["2024-01-01", "2024-02-01"], "datetime64[ns]")
+    with pytest.raises(DataError, match="y has dates or durations"):
+        pt.designs.empirical_tree(np.eye(2), days)

@@ -26,3 +26,9 @@ def test_a_code_too_large_for_its_design_has_no_short_form():
     code = CodingMatrix(1 - 2 * ((counts >> np.arange(21)) & 1).astype(np.int8))
     assert code.n_partitions == SHORT_FORMS["exhaustive"].count_partitions(21)
     assert find_short_form(code) is None
+
+
+@pytest.mark.parametrize("name", sorted(SHORT_FORMS))
+def test_the_partitions_of_thousands_of_branches_can_be_counted(name):
+    # A file that is not trusted may name any design, so the count must stay a small number.
+    assert float(SHORT_FORMS[name].count_partitions(5000)) < 2.0**104

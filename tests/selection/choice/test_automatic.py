@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 from grouped_samples import Watcher, twins
 from polytomy import PolytomyClassifier
 from polytomy.calibration.folds import choose_folds
-from polytomy.errors import ArgumentError, CalibrationWarning
+from polytomy.errors import ArgumentError, CalibrationWarning, SchemeError
 from polytomy.learners.workload import TrainingOptions
 from polytomy.selection.candidates import default_candidates
 from polytomy.selection.choice import choose_scheme
@@ -60,6 +60,13 @@ def test_every_dichotomy_is_trained_once_for_all_candidates():
 
     choose_scheme(X, y, Sides(), "auto", source(y, cv=choose_folds(0.3, len(y))))
     assert len(sides) == len(set(sides))
+
+
+def test_labels_that_no_scheme_takes_are_refused(iris):
+    X, y = iris
+    labels = np.array(["setosa", "versicolor", "\ud800"])[y]
+    with pytest.raises(SchemeError, match="is not valid text: it has a lone surrogate"):
+        PolytomyClassifier(GaussianNB(), "auto").fit(X, labels)
 
 
 @pytest.mark.parametrize("solver", ["voting", "hamming", "greedy"])

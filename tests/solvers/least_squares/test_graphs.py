@@ -7,7 +7,7 @@ from hypothesis import given
 from least_squares_cases import assert_minimum, make_answers, make_code, problems
 from polytomy.scheme import CodingMatrix
 from polytomy.solvers import solve
-from polytomy.solvers.least_squares import ALGORITHMS
+from polytomy.solvers.least_squares import ALGORITHMS, solve_by
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -21,7 +21,7 @@ def assert_solved(compute, function, code, decisions):
     found = compute(lambda graph, r: function(graph, r, code), decisions)
     for r, p in zip(decisions, found, strict=True):
         assert_minimum(code, r, p)
-    np.testing.assert_allclose(found, solve(code, decisions, algorithm="active-set"), atol=1e-9)
+    np.testing.assert_allclose(found, solve_by("active-set", code, decisions), atol=1e-9)
 
 
 @given(problems(("one-vs-rest", "exhaustive")).filter(lambda each: each[0].is_equiangular))

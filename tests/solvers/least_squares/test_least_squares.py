@@ -21,10 +21,10 @@ from least_squares_cases import (
     residuals,
     with_gaps,
 )
-from polytomy.errors import ArgumentError, CodeError
+from polytomy.errors import CodeError
 from polytomy.scheme import CodingMatrix
 from polytomy.scheme.codes import adjacent, direct, one_vs_one, one_vs_rest
-from polytomy.solvers.least_squares import ALGORITHMS, algorithms_for, solve_least_squares
+from polytomy.solvers.least_squares import ALGORITHMS, algorithms_for, solve_by, solve_least_squares
 from solver_strategies import chances_to_decisions, side_chances, side_masses, sided
 
 law = settings(max_examples=60, deadline=None)
@@ -51,7 +51,7 @@ def test_every_algorithm_that_applies_gives_the_same(problem, has_gaps):
     answers = with_gaps(answers, seed=1) if has_gaps else answers
     default = solve_least_squares(code, answers)
     for algorithm in algorithms_for(code):
-        p = solve_least_squares(code, answers, algorithm=algorithm)
+        p = solve_by(algorithm, code, answers)
         np.testing.assert_allclose(p, default, rtol=0, atol=1e-10)
 
 
@@ -68,7 +68,7 @@ def test_answers_at_and_next_to_certainty_give_minima_by_every_algorithm(problem
     for r, p in zip(answers, default, strict=True):
         assert_minimum(code, r, p)
     for algorithm in algorithms_for(code):
-        p = solve_least_squares(code, answers, algorithm=algorithm)
+        p = solve_by(algorithm, code, answers)
         np.testing.assert_allclose(p, default, rtol=0, atol=1e-8)
 
 
@@ -144,7 +144,7 @@ def test_a_partition_without_an_answer_is_as_if_it_were_not_there(problem, seed)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_without_any_answer_all_classes_are_alike(algorithm):
     code = CodingMatrix([[-1, 1]])  # has every structure
-    p = solve_least_squares(code, [[np.nan], [1.0], [-0.5]], algorithm=algorithm)
+    p = solve_by(algorithm, code, [[np.nan], [1.0], [-0.5]])
     np.testing.assert_allclose(p, [[0.5, 0.5], [0, 1], [0.75, 0.25]], rtol=0, atol=1e-15)
 
 
@@ -195,7 +195,7 @@ def test_gaps_next_to_certainty_give_the_same_by_every_algorithm(problem, tiny):
     code, _ = problem
     values = np.array([tiny - 1, -0.5, 0, 0.5, 1 - tiny, np.nan])
     answers = np.random.default_rng(3).choice(values, (30, code.n_partitions))
-    found = solve_least_squares(code, answers, algorithm="active-set")
+    found = solve_by("active-set", code, answers)
     np.testing.assert_allclose(found, solve_least_squares(code, answers), rtol=0, atol=1e-6)
 
 
@@ -225,7 +225,7 @@ def test_a_sample_does_not_depend_on_the_others(structure, kind):
 def test_many_classes(structure, n_classes):
     code = make_code(structure, n_classes, seed=8)
     answers = with_gaps(make_answers("noisy", code, 6, seed=9), seed=10, share=0.1)
-    for r, p in zip(answers, solve_least_squares(code, answers, "active-set"), strict=True):
+    for r, p in zip(answers, solve_by("active-set", code, answers), strict=True):
         assert_minimum(code, r, p)
         assert_shortest(code, r, p)
 
@@ -289,76 +289,6 @@ def test_a_single_class_is_certain():
 )
 def test_the_structure_picks_the_algorithm(matrix, names):
     assert algorithms_for(CodingMatrix(matrix)) == names
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "matrix", "words"),
-    [
-        (
-            "product",
-            [[-1, 1, 1], [-1, -1, 1], [1, -1, 1]],
-            'algorithm="product" needs a tree; a tree over 3 classes has 2 splits, the code has '
-            '3 partitions. Use algorithm="projection" or "active-set", or omit it to choose '
-            "automatically.",
-        ),
-        (
-            "product",
-            [[-1, 1, 1], [-1, -1, 1]],
-            'algorithm="product" needs a tree; the partitions do not nest, so they are not the '
-            'splits of one tree. Use algorithm="isotonic" or "active-set", or omit it to '
-            "choose automatically.",
-        ),
-        (
-            "isotonic",
-            pair_matrix(4),
-            'algorithm="isotonic" needs an adjacent code; partition 0 leaves class 2 out. '
-            'Use algorithm="pairwise" or "active-set", or omit it to choose automatically.',
-        ),
-        (
-            "isotonic",
-            [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]],
-            'algorithm="isotonic" needs an adjacent code; no order of the classes lets every '
-            'partition cut them into two runs. Use algorithm="projection" or "active-set", or '
-            "omit it to choose automatically.",
-        ),
-        (
-            "projection",
-            [[-1, 1, 1], [0, -1, 1]],
-            'algorithm="projection" needs an equiangular code; partition 1 leaves class 0 out. '
-            'Use algorithm="product" or "active-set", or omit it to choose automatically.',
-        ),
-        (
-            "projection",
-            [[-1, 1, 1], [-1, -1, 1]],
-            'algorithm="projection" needs an equiangular code; classes 0 and 1 agree in '
-            '1 partition, classes 0 and 2 in 0. Use algorithm="isotonic" or "active-set", or omit '
-            "it to choose automatically.",
-        ),
-        (
-            "pairwise",
-            [[1, -1, 0], [1, -1, -1], [1, 1, -1]],
-            'algorithm="pairwise" needs a one-vs-one code; partition 1 has three classes. '
-            'Use algorithm="active-set", or omit it to choose automatically.',
-        ),
-        (
-            "pairwise",
-            [[1, -1, 0], [0, 1, -1]],
-            'algorithm="pairwise" needs a one-vs-one code; no partition compares classes '
-            '0 and 2. Use algorithm="active-set", or omit it to choose automatically.',
-        ),
-        (
-            "simplex",
-            [[-1, 1]],
-            'algorithm="simplex" is not known. Use one of "product", "isotonic", "projection", '
-            '"pairwise", "active-set".',
-        ),
-    ],
-)
-def test_an_algorithm_that_does_not_apply_says_why(algorithm, matrix, words):
-    code = CodingMatrix(matrix)
-    with pytest.raises(ArgumentError) as error:
-        solve_least_squares(code, np.zeros((1, code.n_partitions)), algorithm=algorithm)
-    assert str(error.value) == words
 
 
 def sum_of_squares(code, chances, p):

@@ -225,16 +225,6 @@ def test_one_class_is_certain() -> None:
     assert score_votes(flatten_code(scheme), np.empty((2, 0))).shape == (2, 1)
 
 
-def test_a_forced_algorithm_is_used_in_every_node() -> None:
-    scheme = parse("one {a two {b c}}")
-    r = np.random.default_rng(2).uniform(-1, 1, (4, 2))
-    np.testing.assert_allclose(
-        solve(scheme, r, algorithm="active-set"), solve(scheme, r), atol=1e-9
-    )
-    with pytest.raises(ArgumentError, match="tree"):
-        solve(MIXTURE, np.zeros((1, 8)), algorithm="tree")
-
-
 def test_columns_are_counted_over_all_nodes() -> None:
     with pytest.raises(ArgumentError, match=r"shape \(n_samples, 8\); got \(1, 3\)"):
         solve(MIXTURE, np.zeros((1, 3)))

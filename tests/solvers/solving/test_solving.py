@@ -99,7 +99,7 @@ def test_an_unknown_method_is_refused(function: Any) -> None:
     ("method", "option", "words"),
     [
         ("price", {"weights": np.ones(3)}, 'method="price" takes no weights'),
-        ("divergence", {"algorithm": "active-set"}, 'method="divergence" takes no algorithm'),
+        ("divergence", {"loss": "hinge"}, 'method="divergence" takes no loss'),
         (
             "least-squares",
             {"weights": np.ones(3)},

@@ -86,11 +86,9 @@ def test_scores_are_those_of_the_scheme_trained_apart(sorted_dataset, protocol, 
 
 def test_calibrated_pairs_score_as_a_calibrated_classifier(sorted_dataset, protocol):
     record = measure_trial(sorted_dataset, protocol, 1)
-    seen = set()
-    for pair in protocol.pairs:
-        if pair.final_calibration is None:
-            continue
-        seen.add(pair.final_calibration)
+    calibrated = [pair for pair in protocol.pairs if pair.final_calibration is not None]
+    assert len(calibrated) > 1
+    for pair in calibrated:
         classifier, X, y = trained_apart(
             sorted_dataset,
             protocol,
@@ -107,7 +105,6 @@ def test_calibrated_pairs_score_as_a_calibrated_classifier(sorted_dataset, proto
         plain = cell_of(record, pair.configuration, "least-squares")["scores"]
         assert scores["log_loss"] != pytest.approx(plain["log_loss"], rel=1e-6)
         assert scores["n_binaries"] == plain["n_binaries"]
-    assert seen == {"bias", "decoder"}
 
 
 def test_pairs_of_one_configuration_each_learn_their_own_calibration(dataset):

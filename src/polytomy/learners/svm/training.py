@@ -211,7 +211,7 @@ class GroupTrainer:
         try:
             n_threads = min(n_threads, size.count_threads(self.budget))
         except TooLargeError:
-            if is_sparse(layout.numbers):
+            if is_sparse(layout.numbers) or kernel.about.values is not None:
                 raise
         else:
             note = f"{size.n_rows} rows, {size_in_words(size.matrix)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -14,29 +14,25 @@ from polytomy.inputs.arguments import check_parameters
 from polytomy.inputs.training_data import check_training_data, read_class_order
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.learners.workload import TrainingListener
-from polytomy.model.answering import AnsweringMixin
-from polytomy.model.arrangement import Solver, check_solver
+from polytomy.model.arrangement import Solver
 from polytomy.model.estimator import (
     CLASSIFIER_CHECKS,
     CallbackListener,
     CallbackSupportMixin,
     FollowsEstimatorMixin,
-    ListenerGroup,
     make_training_options,
     progress_bar,
     undone_if_interrupted,
     with_callbacks,
 )
-from polytomy.model.fitting import TrainingPlan, fit_binaries, plan_training
-from polytomy.model.scheme_argument import SchemeArgument, members_of, scheme_from
+from polytomy.model.fitting import fit_binaries
+from polytomy.model.scheme_argument import SchemeArgument, scheme_from
 from polytomy.model.streaming import StreamingMixin
-from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.choice import choose_scheme
 
 
 class PolytomyClassifier(
     StreamingMixin,
-    AnsweringMixin,
     FollowsEstimatorMixin,
     CallbackSupportMixin,  # type: ignore[misc]
     ClassifierMixin,  # type: ignore[misc]
@@ -70,7 +66,8 @@ class PolytomyClassifier(
         with a final calibration. A function of (scheme, decisions) must return probabilities.
     calibration : {"auto", "sigmoid", "isotonic", "temperature"}, None or calibrator, default="auto"
         How decision values become probabilities. "auto" uses the estimator's own probabilities if
-        it has them, else a sigmoid. Calibrators learn from held-out rows.
+        it has them, else a sigmoid, or a temperature with fewer than ten samples for each class on
+        average. Calibrators learn from held-out rows.
     final_calibration : {"auto", "bias", "decoder"}, None or calibrator, default="auto"
         How the solver's probabilities are calibrated, using out-of-fold answers. "bias" learns a
         temperature, a floor and a bias for each class; "decoder" also learns how much each binary
@@ -240,20 +237,11 @@ class PolytomyClassifier(
             class_order=self.class_order_,
         )
         plan = self._plan(scheme, estimator)
-        callbacks = CallbackListener(self, len(plan.dichotomies), X, y)
-        with ExitStack() as stack:
-            listeners: list[TrainingListener] = [callbacks]
-            if self.verbose:
-                n_to_train = sum(each.trained is None for each in plan.dichotomies)
-                listeners.append(stack.enter_context(progress_bar(n_to_train)))
-            trained = fit_binaries(plan.dichotomies, X, training, ListenerGroup(listeners))
+        n_to_train = sum(each.trained is None for each in plan.dichotomies)
+        progress = progress_bar(n_to_train) if self.verbose else nullcontext(TrainingListener())
+        with progress as shown:
+            callbacks = CallbackListener(self, len(plan.dichotomies), X, y, shown)
+            trained = fit_binaries(plan.dichotomies, X, training, callbacks)
         self.composition_ = plan.compose(trained, self.solver, self.prediction_dtype)
         callbacks.end(X, y)
         return self
-
-    # -- parts of the above ---------------------------------------------------------------------
-
-    def _plan(self, scheme: Scheme | SchemeEnsemble, estimator: Any) -> TrainingPlan:
-        for member in members_of(scheme):
-            check_solver(member, self.solver)
-        return plan_training([scheme], self.classes_, estimator, self.models)

@@ -158,3 +158,10 @@ def test_a_huge_power_takes_as_many_steps_as_it_has_digits_in_double_precision(t
     with np.errstate(over="ignore"):
         values = exact_values(twin, x, "poly", 1.0, 2**31 - 1, 0.0)
     np.testing.assert_allclose(values, [-1, 1, 0, -np.inf, math.e**2], rtol=1e-6)
+
+
+@BANKS
+def test_hyperbolic_tangents_keep_their_digits_near_zero(twin):
+    x = np.concatenate([np.geomspace(1e-300, 30, 4000), -np.geomspace(1e-300, 30, 4000)])
+    values = exact_values(twin, x, "sigmoid", 1.0, 0, 0.0)
+    np.testing.assert_allclose(values, np.tanh(x), rtol=1e-13)

@@ -164,6 +164,9 @@ def deal_rows(class_indices: NDArray[np.intp], n_folds: int, seed: int | None) -
     >>> fold_of = deal_rows(np.array([0, 0, 0, 1, 1, 2, 2]), 3, seed=0)
     >>> for fold in range(3):
     ...     print(np.flatnonzero(fold_of == fold))
+    [2 3 6]
+    [1 4 5]
+    [0]
     """
     order = np.argsort(class_indices, kind="stable")
     starts = np.flatnonzero(np.diff(class_indices[order], prepend=-1))

@@ -484,11 +484,13 @@ def train(
         "bytes": output.stat().st_size,
         "out_of_fold_score": score,
     }
-    text = (
-        f"{output}: {n_classes} {kind}, {count_things(summary['binaries'], 'binary', 'binaries')}, "
-        f"trained on {count_things(summary['samples'], 'sample')} of "
-        f"{count_things(summary['features'], 'feature')}; {summary['bytes']} bytes"
-    )
+    counts = [
+        count_things(n_classes, "bin" if model.regress else "class", kind),
+        count_things(summary["binaries"], "binary", "binaries"),
+        f"trained on {count_things(summary['samples'], 'sample')}",
+    ]
+    features = count_things(summary["features"], "feature")
+    text = f"{output}: {', '.join(counts)} of {features}; {summary['bytes']} bytes"
     if score is not None:
         judges = "rows" if stream.stream else "folds"
         text += f"\nexpected on new samples, judging by held-out {judges}: {score_to_text(score)}"

@@ -138,6 +138,10 @@ def _is_infinite(field: str) -> bool:
 # -- categories -----------------------------------------------------------------------------------
 
 
+#: What is wrong with an empty field of a text column.
+NO_WORD = 'the value is missing; write a word for it, such as "unknown"'
+
+
 class CategoryIndex:
     """The values of a text column, numbered in order of appearance or as given.
 
@@ -159,7 +163,7 @@ class CategoryIndex:
         """Return the number of a value; ValueError if it is missing or not allowed."""
         text = text.strip()
         if not text:
-            raise ValueError("the value is missing")
+            raise ValueError(NO_WORD)
         if not self._is_open and text not in self._numbers:
             shown = ", ".join(self.values[:10]) + " …" * (len(self._numbers) > 10)
             raise ValueError(f'"{text}" is not one of the known values {shown}')

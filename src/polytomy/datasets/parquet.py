@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.datasets.columns import CategoryIndex, choose_columns, number_labels
+from polytomy.datasets.columns import NO_WORD, CategoryIndex, choose_columns, number_labels
 from polytomy.datasets.sources import list_files
 from polytomy.datasets.tables import (
     Data,
@@ -82,6 +82,8 @@ class ParquetTable(Table):
 
     def _open_categories(self, schema: Any) -> dict[int, CategoryIndex]:
         """Return the indexes that collect the values of text features; other text is an error."""
+        from pyarrow import types
+
         categories = self._options.categories
         given = categories if isinstance(categories, Mapping) else {}
         opened: dict[int, CategoryIndex] = {}
@@ -89,7 +91,7 @@ class ParquetTable(Table):
             kind = schema.field(name).type
             if _is_text(kind) and (categories == "one-hot" or name in categories):
                 opened[k] = CategoryIndex(given.get(name))
-            elif not _is_number(kind):
+            elif not (_is_number(kind) or types.is_decimal(kind)):
                 message: list[str | Argument] = [f"the column has type {kind}, not a number"]
                 if _is_text(kind):
                     message += [". Use ", Argument("categories", "one-hot"), " for text columns."]
@@ -163,7 +165,8 @@ class ParquetTable(Table):
             column = column.cast(column.type.value_type)
         if column.null_count:
             first = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-            raise self._error("the value is missing", int(rows[first]), position)
+            what = "the label is missing" if position == self.columns.target else NO_WORD
+            raise self._error(what, int(rows[first]), position)
         return column
 
     def _error(self, what: str, row: int, position: int | None) -> DataError:

@@ -24,6 +24,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer, MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
+from polytomy.learners.svm.kernels import validate_parameters
 from polytomy.learners.svm.machines import KernelMachine, kernel_of, merge_vectors, share_vectors
 from polytomy.states import State, find_kind_of, is_plain, register_kind
 
@@ -96,7 +97,7 @@ def _check_parameters(type_: type, parameters: _Parameters) -> Any:
             "version of scikit-learn."
         )
     estimator: Any = type_(**parameters)
-    estimator._validate_params()
+    validate_parameters(estimator)
     if isinstance(estimator, MinMaxScaler):
         low, high = estimator.feature_range
         if not float(low) < float(high):

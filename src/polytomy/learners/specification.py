@@ -31,9 +31,10 @@ from sklearn.svm import SVC, NuSVC
 
 from polytomy.errors import ArgumentError, PythonOnly
 from polytomy.inputs.arguments import did_you_mean
-from polytomy.learners.svm.kernels import KERNELS
+from polytomy.learners.svm.kernels import KERNELS, validate_parameters
 
-_KERNELS = (*sorted(KERNELS, key=lambda name: KERNELS[name].libsvm_number), "precomputed")
+_BY_NUMBER = {kernel.libsvm_number: name for name, kernel in KERNELS.items()}
+_KERNELS = (*(_BY_NUMBER[number] for number in range(4)), "precomputed")
 _MACHINES = ("C-SVC", "nu-SVC", "one-class SVM", "epsilon-SVR", "nu-SVR")
 _OPTIONS = "-s -t -d -g -r -c -n -m -e -h -b -w1 -w-1 -q"
 # The parameters that are numbers, and those of only one machine.
@@ -347,7 +348,7 @@ def check_parameter_values(estimator: Any) -> None:
     for part in (estimator, *estimator.get_params(deep=True).values()):
         if isinstance(part, BaseEstimator) and hasattr(part, "_parameter_constraints"):
             try:
-                part._validate_params()
+                validate_parameters(part)
             except ValueError as error:
                 raise ArgumentError(str(error)) from None
 

@@ -7,7 +7,7 @@ and to the splitter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Self, TypeVar, cast
@@ -289,24 +289,6 @@ def undone_if_interrupted(fit: _Method) -> _Method:
 # -- listeners: what is told about the progress of a fit -------------------------------------------
 
 
-class ListenerGroup(TrainingListener):
-    """Forwards everything to several listeners."""
-
-    def __init__(self, listeners: Sequence[TrainingListener]) -> None:
-        self._listeners = tuple(listeners)
-        self.wants_estimates = any(each.wants_estimates for each in self._listeners)
-
-    def trained(self, partition: str) -> None:
-        """Notify all listeners that a binary has been trained."""
-        for listener in self._listeners:
-            listener.trained(partition)
-
-    def note(self, text: str) -> None:
-        """Pass a note on how the binaries are trained to all listeners."""
-        for listener in self._listeners:
-            listener.note(text)
-
-
 class _ProgressBar(TrainingListener):
     wants_estimates = True
 
@@ -347,10 +329,16 @@ def progress_bar(n_partitions: int, verb: str = "training") -> Iterator[Training
 
 
 class CallbackListener(TrainingListener):
-    """Notifies the callbacks of an estimator about its fit and about each trained binary."""
+    """Notifies the callbacks of an estimator about its fit and about each trained binary.
 
-    def __init__(self, estimator: Any, n_tasks: int, X: Any, y: Any) -> None:
-        self._estimator = estimator
+    Everything is passed on to a further listener first.
+    """
+
+    def __init__(
+        self, estimator: Any, n_tasks: int, X: Any, y: Any, further: TrainingListener
+    ) -> None:
+        self._estimator, self._further = estimator, further
+        self.wants_estimates = further.wants_estimates
         self._context: Any = None
         if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
             self._context = estimator._init_callback_context(max_subtasks=n_tasks)
@@ -358,11 +346,16 @@ class CallbackListener(TrainingListener):
 
     def trained(self, partition: str) -> None:
         """Notify the callbacks that a binary has been trained."""
+        self._further.trained(partition)
         if self._context is None:
             return
         task = self._context.subcontext(task_name=partition)
         task.call_on_fit_task_begin(estimator=self._estimator)
         task.call_on_fit_task_end(estimator=self._estimator)
+
+    def note(self, text: str) -> None:
+        """Pass on a note."""
+        self._further.note(text)
 
     def end(self, X: Any, y: Any) -> None:
         """Notify the callbacks that the fit is done."""

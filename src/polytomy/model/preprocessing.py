@@ -188,8 +188,11 @@ def _fit_transform(pipeline: Pipeline, X: Any, weight: Any, budget: float) -> An
         else:
             output = pipeline.fit(take_rows(X, rows)).transform(unchangeable(X))
     except (AttributeError, TypeError, ValueError) as error:
-        reason = str(error).rstrip(".")
-        raise _refusal(f"fitting the steps before the last without y failed: {reason}") from error
+        error.add_note(
+            "shared_preprocessing=True fits the steps before the last without y. If one of them "
+            "needs y, use shared_preprocessing=False."
+        )
+        raise
     if count_rows(output) != n_rows:
         raise _refusal(f"the steps before the last return {count_rows(output)} rows for {n_rows}")
     return check_sparse(output)

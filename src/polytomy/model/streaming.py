@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,11 +28,12 @@ from polytomy.learners.problems import Dichotomy
 from polytomy.learners.sides import calibrate_sides, check_sides_calibration, keep_calibration
 from polytomy.learners.trained import Output, TrainedBinary, choose_output
 from polytomy.learners.workload import FitArguments, TrainingOptions
-from polytomy.model.arrangement import Solver, resolve_solver
+from polytomy.model.answering import AnsweringMixin
+from polytomy.model.arrangement import Solver, check_solver, resolve_solver
 from polytomy.model.composition import Composition
 from polytomy.model.decisions import ClassFrequencies
 from polytomy.model.estimator import CLASSIFIER_CHECKS, make_training_options
-from polytomy.model.fitting import TrainedBinaries, TrainingPlan, update_binaries
+from polytomy.model.fitting import TrainedBinaries, TrainingPlan, plan_training, update_binaries
 from polytomy.model.out_of_fold import (
     OutOfFold,
     has_learnt,
@@ -40,7 +41,8 @@ from polytomy.model.out_of_fold import (
     needs_calibrator,
     takes_weights,
 )
-from polytomy.model.scheme_argument import scheme_from
+from polytomy.model.scheme_argument import members_of, scheme_from
+from polytomy.scheme import Scheme, SchemeEnsemble
 
 Floats = NDArray[np.float64]
 
@@ -64,7 +66,7 @@ def why_no_partial_fit(classifier: Any) -> str:
     return ""
 
 
-class StreamingMixin:
+class StreamingMixin(AnsweringMixin):
     """``partial_fit`` of a classifier, and the calibration of what it trains.
 
     Calibration is learnt when it is first needed after a batch. Until then the object's
@@ -72,21 +74,16 @@ class StreamingMixin:
     """
 
     estimator: Any
-    scheme: Any
-    solver: Any
+    models: Any
     prediction_dtype: Any
-    random_state: Any
-    class_order: Any
-    class_order_: list[Any] | None
     reservoir_size: int
     reservoir_: Reservoir
-    composition_: Composition
 
-    if TYPE_CHECKING:
-
-        def _plan(self, scheme: Any, estimator: Any) -> TrainingPlan: ...
-
-        def _forget(self) -> None: ...
+    def _plan(self, scheme: Scheme | SchemeEnsemble, estimator: Any) -> TrainingPlan:
+        """Return which dichotomies to train, after checking that the solver suits the scheme."""
+        for member in members_of(scheme):
+            check_solver(member, self.solver)
+        return plan_training([scheme], self.classes_, estimator, self.models)
 
     def _calibrate_pending(self) -> None:
         """Calibrate what was trained since the last calibration."""

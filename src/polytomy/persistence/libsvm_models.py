@@ -42,7 +42,7 @@ from polytomy.persistence.archive import open_model_file, read_text_content
 from polytomy.persistence.models import compose_classifier
 
 #: LIBSVM's names of kernels, and scikit-learn's.
-_KERNELS = {kernel.libsvm_name: name for name, kernel in KERNELS.items()}
+_KERNELS = {kernel.libsvm_name: name for name, kernel in KERNELS.items() if kernel.libsvm_name}
 _PRECOMPUTED = "precomputed"
 _TYPES = ("c_svc", "nu_svc")
 _OTHER_TYPES = ("one_class", "epsilon_svr", "nu_svr")
@@ -183,6 +183,8 @@ def parse_libsvm(content: bytes, source: str) -> LibsvmModel:
 def print_libsvm(model: LibsvmModel) -> str:
     """Return the text of a model file; all numbers read back exactly."""
     kernel = model.kernel
+    if kernel.about.libsvm_name is None:
+        raise ArgumentError(f'LIBSVM has no kernel "{kernel.kind}". Use polytomy.save instead.')
     lines = [f"svm_type {model.svm_type}", f"kernel_type {kernel.about.libsvm_name}"]
     lines += [f"{name} {value!r}" for name, value in kernel.parameters.items()]
     lines += [

@@ -1,10 +1,14 @@
 """Objects that are not plain, saved with skops.
 
-skops only creates objects of types that it trusts: those of scikit-learn, NumPy and SciPy, and
-those that the user names. It checks types, not numbers. LIBSVM, scikit-learn's trees and SciPy's
-sparse matrices follow indices without checking them, so wrong ones would read or write outside the
-memory of their arrays. They are checked here. Other types that do the same are created only if the
-user trusts them.
+skops only creates objects of types that are trusted: most estimators of scikit-learn, arrays and
+sparse matrices; the types in `TRUSTED`, which those estimators hold; and those that the user names.
+It checks types, not numbers. LIBSVM, trees, splines, neighbours and sparse matrices follow indices
+without checking them, so wrong ones would read or write outside the memory of their arrays. They
+are checked here, after they are made and before anything uses them.
+
+Nothing in `TRUSTED` runs code of a file: its classes keep what they are given as attributes, and
+its functions compute numbers from arrays. A type that calls what it is given, such as
+functools.partial, must never be in it.
 """
 
 from __future__ import annotations
@@ -12,15 +16,21 @@ from __future__ import annotations
 import io
 import sys
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from types import MethodType
 from typing import Any
 
 import numpy as np
 import sklearn
-from scipy.sparse import csr_matrix, issparse
+from scipy.interpolate import BSpline
+from scipy.sparse import csr_matrix, issparse, sparray, spmatrix
 from sklearn.base import BaseEstimator
+from sklearn.ensemble._bagging import BaseBagging
 from sklearn.ensemble._forest import BaseForest
 from sklearn.ensemble._gb import BaseGradientBoosting
+from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import BaseHistGradientBoosting
+from sklearn.neighbors import BallTree, KDTree, KNeighborsClassifier, RadiusNeighborsClassifier
 from sklearn.svm import SVC, NuSVC
 from sklearn.svm._base import BaseLibSVM
 from sklearn.tree import BaseDecisionTree
@@ -30,6 +40,50 @@ from polytomy.errors import Argument, ArgumentError, ModelFileError, PolytomyWar
 from polytomy.files import read_array_header
 from polytomy.persistence.archive import ZIP_ERRORS, find_size_problem, read_member
 
+#: Types and functions of scikit-learn and what it uses that are trusted besides those of skops.
+TRUSTED = frozenset(
+    f"{module}.{name}"
+    for module, names in {
+        "builtins": ("object",),
+        "numpy": ("dtype", "mean"),
+        "scipy._lib.array_api_compat.numpy._aliases": ("asarray",),
+        "scipy.interpolate._bsplines": ("BSpline",),
+        "sklearn.calibration": (
+            *("_CalibratedClassifier", "_SigmoidCalibration", "_TemperatureScaling"),
+        ),
+        "sklearn.compose._column_transformer": ("_RemainderColsList", "make_column_selector"),
+        "sklearn.ensemble._hist_gradient_boosting.predictor": ("TreePredictor",),
+        "sklearn.feature_selection._mutual_info": (
+            *("mutual_info_classif", "mutual_info_regression"),
+        ),
+        "sklearn.feature_selection._univariate_selection": (
+            *("chi2", "f_classif", "f_oneway", "f_regression", "r_regression"),
+        ),
+        "sklearn.gaussian_process._gpc": ("_BinaryGaussianProcessClassifierLaplace",),
+        "sklearn.gaussian_process.kernels": (
+            *("CompoundKernel", "ConstantKernel", "DotProduct", "ExpSineSquared", "Exponentiation"),
+            *("Matern", "PairwiseKernel", "Product", "RBF", "RationalQuadratic", "Sum"),
+            "WhiteKernel",
+        ),
+        "sklearn.impute._iterative": ("IterativeImputer", "_ImputerTriplet"),
+        "sklearn.metrics._classification": ("balanced_accuracy_score",),
+        "sklearn.metrics._dist_metrics": (
+            *("ChebyshevDistance64", "EuclideanDistance64", "ManhattanDistance64"),
+            "MinkowskiDistance64",
+        ),
+        "sklearn.metrics._scorer": ("_CurveScorer", "_PassthroughScorer", "_Scorer"),
+        "sklearn.model_selection._split": ("KFold", "StratifiedKFold"),
+        "sklearn.multiclass": ("_ConstantPredictor",),
+        "sklearn.neighbors._ball_tree": ("BallTree",),
+        "sklearn.neighbors._kd_tree": ("KDTree",),
+        "sklearn.neural_network._stochastic_optimizers": ("AdamOptimizer", "SGDOptimizer"),
+        "sklearn.tree._tree": ("Tree",),
+        "sklearn.utils._bunch": ("Bunch",),
+        "sklearn.utils._metadata_requests": ("MetadataRequest", "MethodMetadataRequest"),
+    }.items()
+    for name in names
+)
+
 
 def dump_skops_objects(objects: Sequence[Any]) -> bytes:
     """Return objects serialised by skops; warn about types that must be trusted to load them."""
@@ -37,7 +91,7 @@ def dump_skops_objects(objects: Sequence[Any]) -> bytes:
 
     try:
         content = bytes(skops.io.dumps(list(objects), compression=zipfile.ZIP_DEFLATED))
-        untrusted = sorted(skops.io.get_untrusted_types(data=content))
+        untrusted = sorted(set(skops.io.get_untrusted_types(data=content)) - TRUSTED)
     except Exception as error:
         # The objects may be of any type and raise anything when they are written.
         raise ArgumentError(
@@ -71,7 +125,7 @@ def load_skops_objects(
     Parameters
     ----------
     content : what `dump_skops_objects` returned
-    trusted : names of types to trust, besides those that skops trusts itself
+    trusted : names of types to trust, besides those that skops trusts itself and `TRUSTED`
     source : name of the file, for messages
     saved_with : version of scikit-learn that wrote the file, for messages, or None
     """
@@ -79,8 +133,9 @@ def load_skops_objects(
 
     content = _repack(content, source)
     try:
-        untrusted = sorted(set(skops.io.get_untrusted_types(data=content)) - set(trusted))
-        objects = [] if untrusted else skops.io.loads(content, trusted=list(trusted))
+        found = set(skops.io.get_untrusted_types(data=content))
+        untrusted = sorted(found - TRUSTED - set(trusted))
+        objects = [] if untrusted else skops.io.loads(content, trusted=sorted(found))
         check_skops_objects([objects])
     except Exception as error:
         # skops does not document what a damaged file raises, and it calls the types' own code.
@@ -148,14 +203,9 @@ def check_skops_objects(objects: Iterable[Any]) -> None:
             continue
         seen.add(id(each))
         kept.append(each)
-        if issparse(each):
-            _check_sparse(each)
-        elif isinstance(each, BaseLibSVM):
-            _check_machine(each)
-        elif isinstance(each, Tree):
-            _check_tree(each)
-        elif isinstance(each, BaseDecisionTree | BaseForest | BaseGradientBoosting):
-            _check_tree_features(each)
+        for types, check in _CHECKS:
+            if isinstance(each, types):
+                check(each)
         if isinstance(each, BaseEstimator):
             each.get_params(deep=False)  # raises if a parameter is missing
         waiting.extend(_parts_of(each))
@@ -170,6 +220,8 @@ def _parts_of(value: Any) -> Iterable[Any]:
         return value.ravel().tolist() if value.dtype.hasobject else ()
     if issparse(value):
         return ()
+    if isinstance(value, MethodType):
+        return (value.__self__,)
     return list(getattr(value, "__dict__", {}).values())
 
 
@@ -223,21 +275,26 @@ def _check_machine(machine: Any) -> None:
         raise ValueError(f"the arrays of a {type(machine).__name__} do not fit together")
 
 
-def _check_tree(tree: Any) -> None:
+def _check_tree(tree: Tree) -> None:
     """Raise ValueError unless every path through a tree of scikit-learn ends in a leaf."""
-    state = tree.__getstate__()
-    nodes = state["nodes"]
-    inner = np.flatnonzero(nodes["left_child"] != -1)
-    children = np.stack([nodes["left_child"][inner], nodes["right_child"][inner]])
-    features = nodes["feature"][inner]
-    # Children come after their parents, so that no path has a cycle.
-    fits = (
-        state["node_count"] == len(nodes)
-        and len(nodes) > 0
-        and bool(np.all(children > inner) and np.all(children < len(nodes)))
-        and bool(np.all(features >= 0) and np.all(features < tree.n_features))
-    )
-    if not fits:
+    if not 0 < tree.node_count <= tree.capacity:
+        raise ValueError("the nodes of a tree do not fit together")
+    nodes = tree.__getstate__()["nodes"]
+    is_inner = nodes["left_child"] != -1
+    _check_nodes(is_inner, nodes["left_child"], nodes["right_child"])
+    _check_features(nodes["feature"][is_inner], tree.n_features)
+
+
+def _check_nodes(is_inner: Any, left: Any, right: Any) -> None:
+    """Raise ValueError unless children come after their parents, so that no path has a cycle."""
+    inner = np.flatnonzero(is_inner)
+    children = np.stack([left[inner], right[inner]]).astype(np.int64)
+    if not (np.all(children > inner) and np.all(children < len(left))):
+        raise ValueError("the nodes of a tree do not fit together")
+
+
+def _check_features(features: Any, n_features: int) -> None:
+    if not (np.all(features >= 0) and np.all(features < n_features)):
         raise ValueError("the nodes of a tree do not fit together")
 
 
@@ -245,6 +302,81 @@ def _check_tree_features(model: Any) -> None:
     """Raise ValueError if a tree expects another number of features than its model."""
     n_features = getattr(model, "n_features_in_", None)
     trees = np.ravel(np.array(getattr(model, "estimators_", []), dtype=object)).tolist()
-    inner = [getattr(model, "tree_", None), *(getattr(each, "tree_", None) for each in trees)]
-    if any(tree is not None and tree.n_features != n_features for tree in inner):
-        raise ValueError(f"the trees of a {type(model).__name__} have other numbers of features")
+    subsets = getattr(model, "estimators_features_", None)
+    expected = [n_features] * len(trees) if subsets is None else list(map(len, subsets))
+    inner = [getattr(each, "tree_", None) for each in (model, *trees)]
+    for tree, count in zip(inner, [n_features, *expected], strict=True):
+        if tree is not None and tree.n_features != count:
+            name = type(model).__name__
+            raise ValueError(f"the trees of a {name} have other numbers of features")
+
+
+def _check_boosting(model: Any) -> None:
+    """Raise ValueError unless the first scores of a model have a column for each of its trees."""
+    if hasattr(model, "estimators_"):
+        check_skops_objects([model.init_])  # it is going to be used
+        sample = np.zeros((1, model.n_features_in_), dtype=np.float32)
+        if model._raw_predict_init(sample).shape != (1, *model.estimators_.shape[1:]):
+            raise ValueError("the trees of a boosted model do not fit its classes")
+
+
+def _check_histogram_trees(model: Any) -> None:
+    """Raise ValueError unless all nodes of a model's trees use features that it has."""
+    if not hasattr(model, "_predictors"):
+        return
+    is_categorical = np.asarray(model._bin_mapper.is_categorical_)
+    if len(is_categorical) != model.n_features_in_:
+        raise ValueError("the features of a boosted model do not fit together")
+    for predictor in chain(*model._predictors):
+        nodes, bitsets = predictor.nodes, predictor.raw_left_cat_bitsets
+        inner = nodes[nodes["is_leaf"] == 0]
+        _check_nodes(nodes["is_leaf"] == 0, nodes["left"], nodes["right"])
+        _check_features(inner["feature_idx"], model.n_features_in_)
+        divided = inner[inner["is_categorical"] != 0]
+        fits = np.all(divided["bitset_idx"] < len(bitsets)) and bitsets.shape[1:] == (8,)
+        if not len(nodes) or not fits or not is_categorical[divided["feature_idx"]].all():
+            raise ValueError("the categories of a boosted model do not fit together")
+
+
+def _check_neighbour_tree(tree: Any) -> None:
+    """Raise ValueError unless a tree of neighbours is the one that its samples give."""
+    state = tree.__getstate__()
+    again = type(tree)(state[0], leaf_size=state[4], metric=state[11], sample_weight=state[12])
+    # The samples, their order, the nodes and their bounds, and four numbers.
+    for own, expected in zip(state[:7], again.__getstate__()[:7], strict=True):
+        if not np.array_equal(own, expected):
+            raise ValueError("the nodes of a tree of neighbours do not fit together")
+
+
+def _check_neighbours(model: Any) -> None:
+    """Raise ValueError unless each sample of a fitted classifier has one of its classes."""
+    if not hasattr(model, "_fit_X"):
+        return
+    labels, classes = np.asarray(model._y), model.classes_
+    several = isinstance(classes, list)
+    counts = [len(each) for each in classes] if several else [len(classes)]
+    columns = labels.reshape(len(labels), -1).T
+    fits = len(labels) == model._fit_X.shape[0] and len(columns) == len(counts)
+    if not fits or labels.dtype.kind not in "iu" or not labels.size:
+        raise ValueError("the samples and labels of neighbours do not fit together")
+    if any(own.min() < 0 or own.max() >= n for own, n in zip(columns, counts, strict=True)):
+        raise ValueError("the samples and labels of neighbours do not fit together")
+
+
+def _check_spline(spline: BSpline) -> None:
+    """Raise ValueError unless SciPy accepts the knots and coefficients of a spline."""
+    BSpline(spline.t, spline.c, spline.k, spline.extrapolate, spline.axis)
+
+
+#: What follows indices without checking them, and what checks it.
+_CHECKS: tuple[tuple[Any, Callable[[Any], None]], ...] = (
+    ((spmatrix, sparray), _check_sparse),
+    (BaseLibSVM, _check_machine),
+    (Tree, _check_tree),
+    ((BaseDecisionTree, BaseForest, BaseBagging, BaseGradientBoosting), _check_tree_features),
+    (BaseGradientBoosting, _check_boosting),
+    (BaseHistGradientBoosting, _check_histogram_trees),
+    ((KDTree, BallTree), _check_neighbour_tree),
+    ((KNeighborsClassifier, RadiusNeighborsClassifier), _check_neighbours),
+    (BSpline, _check_spline),
+)

@@ -66,7 +66,7 @@ def test_the_written_scheme_and_the_printed_options_train_what_was_scored(polyto
     assert (outcome.code, outcome.err) == (0, "")
     lead = "To train with the chosen parameters: "
     advice = outcome.out.splitlines()[-1]
-    assert advice == f"{lead}--solver divergence --final-calibration decoder"
+    assert advice == f"{lead}--solver divergence"
     with open("b.control") as file:
         assert file.readline() == f"# {advice}\n"
     search = pt.SchemeSearchCV(

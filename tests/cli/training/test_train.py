@@ -256,8 +256,7 @@ def test_missing_values_are_for_estimators_that_accept_them(polytomy, here):
     )
     options = ("--no-header", "--estimator", "decision-tree", "--scheme", "one-vs-rest")
     assert polytomy("train", "gaps.csv", *options, "-o", "m.polytomy").code == 0
-    trust = ("--trust", "sklearn.tree._tree.Tree")
-    outcome = polytomy("predict", "m.polytomy", "gaps.csv", "--no-header", *trust)
+    outcome = polytomy("predict", "m.polytomy", "gaps.csv", "--no-header")
     assert outcome.code == 0, outcome.err
     assert len(outcome.out.splitlines()) == 31
     outcome = polytomy("train", "gaps.csv", *options, "--missing", "refuse", "-o", "n.polytomy")

@@ -1,6 +1,7 @@
 """Parquet files."""
 
 import contextlib
+from decimal import Decimal
 
 import pytest
 
@@ -24,7 +25,7 @@ def test_a_mistake_is_an_error_with_its_row(tmp_path, read_error):
     write(a=arrow.array([0, 1], arrow.timestamp("ms")), kind=["x", "y"])
     assert read_error(path).endswith("the column has type timestamp[ms], not a number")
     write(a=[1.0, 2.0], kind=["x", None])
-    assert 'row 2, column 2 ("kind"): the value is missing' in read_error(path)
+    assert 'row 2, column 2 ("kind"): the label is missing' in read_error(path)
     write(a=["r", "s"], kind=["x", "y"])
     assert read_error(path) == (
         'd.parquet, column 1 ("a"): the column has type string, not a number. Use '
@@ -115,3 +116,17 @@ def test_the_index_of_a_frame_is_not_a_feature(tmp_path):
     assert read_data(tmp_path / "named.parquet", target="kind").feature_names == ("x",)
     asked = read_data(tmp_path / "named.parquet", target="kind", features=["number"])
     assert asked.X.tolist() == [[7], [5], [6]]
+
+
+def test_decimals_are_numbers_and_empty_words_an_error_with_the_way_out(tmp_path, read_error):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "d.parquet"
+    prices = arrow.array([Decimal("1.25"), Decimal("2.50")])
+    parquet.write_table(arrow.table({"price": prices, "kind": ["x", "y"]}), path)
+    assert read_data(path).X.tolist() == [[1.25], [2.5]]
+    parquet.write_table(arrow.table({"colour": ["red", None], "kind": ["x", "y"]}), path)
+    assert read_error(path, categories="one-hot") == (
+        'd.parquet, row 2, column 1 ("colour"): the value is missing; write a word for it, such as '
+        '"unknown"'
+    )

@@ -5,6 +5,7 @@ from sklearn.datasets import load_iris
 from sklearn.naive_bayes import GaussianNB
 
 from polytomy import PolytomyClassifier
+from polytomy.learners.workload import TrainingListener
 from polytomy.model.estimator import CallbackListener
 
 
@@ -39,6 +40,6 @@ def test_callbacks_hear_of_the_fit_and_of_each_binary(iris):
 
 
 def test_an_estimator_without_callbacks_is_trained_without_them(iris):
-    listener = CallbackListener(PolytomyClassifier(), 3, *iris)
+    listener = CallbackListener(PolytomyClassifier(), 3, *iris, TrainingListener())
     listener.trained("tree")
     listener.end(*iris)

@@ -91,7 +91,7 @@ def test_without_them_the_score_is_there_and_the_probabilities_say_why_not(tmp_p
     classifier = _fitted(keep_out_of_fold=True)
     again = reload(classifier, tmp_path)
     assert again.out_of_fold_score_ == classifier.out_of_fold_score_
-    words = r"without it\. Fit it with keep_out_of_fold=True, and save it with out_of_fold=True"
+    words = "Fit it with keep_out_of_fold=True, and save it with out_of_fold=True"
     with pytest.raises(AttributeError, match=words):
         _ = again.out_of_fold_proba_
     kept = reload(_fitted(), tmp_path, out_of_fold=True)

@@ -8,7 +8,6 @@ import pytest
 import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -53,22 +52,23 @@ def test_objects_come_back_in_their_order():
     assert second.degree == 3
 
 
-def test_types_that_must_be_trusted_are_named_when_saving_and_loading(tmp_path):
-    classifier = PolytomyClassifier(RandomForestClassifier(3), random_state=0).fit(X, LABELS)
+def test_functions_that_must_be_trusted_are_named_when_saving_and_loading(tmp_path):
+    estimator = make_pipeline(FunctionTransformer(np.nan_to_num), LogisticRegression())
+    classifier = PolytomyClassifier(estimator, random_state=0).fit(X, LABELS)
     with pytest.warns(PolytomyWarning) as warned:
         save(classifier, tmp_path / "m.polytomy")
     assert str(warned[0].message) == (
-        "RandomForestClassifier can only be loaded by naming the types to trust: "
-        f"trusted=['{TREE_TYPE}']"
+        "FunctionTransformer can only be loaded by naming the types to trust: "
+        "trusted=['numpy.nan_to_num']"
     )
     with pytest.raises(ModelFileError) as caught:
         load(tmp_path / "m.polytomy")
     assert str(caught.value) == (
-        f"{tmp_path / 'm.polytomy'}: the file contains types that are not trusted: {TREE_TYPE}. If "
-        f"you know that they are harmless, use trusted=['{TREE_TYPE}']."
+        f"{tmp_path / 'm.polytomy'}: the file contains types that are not trusted: "
+        "numpy.nan_to_num. If you know that they are harmless, use trusted=['numpy.nan_to_num']."
     )
-    assert Argument("trusted", [TREE_TYPE]) in caught.value.args
-    again = load(tmp_path / "m.polytomy", trusted=[TREE_TYPE])
+    assert Argument("trusted", ["numpy.nan_to_num"]) in caught.value.args
+    again = load(tmp_path / "m.polytomy", trusted=["numpy.nan_to_num"])
     assert_same(classifier, again)
 
 

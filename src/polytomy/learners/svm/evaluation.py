@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.svm import SVC, NuSVC
 
+from polytomy.errors import ArgumentError
 from polytomy.inputs.sparse import check_sparse, is_sparse
 from polytomy.inputs.training_data import Samples, blocks_of, input_key
 from polytomy.learners.scaling import Scaling, peel_scalers
@@ -143,6 +144,11 @@ def _squared_distances(
 _LARGEST_SPARSE_EXPONENT = 1e5
 
 
+# Products and powers are rounded differently in ONNX, which changes decision values by up to about
+# 1e-16 times the sum of their terms' absolute values: here 1e-7.
+_LARGEST_ONNX_TERMS = 1e9
+
+
 class KernelMember(NamedTuple):
     """One machine of a group.
 
@@ -177,7 +183,7 @@ class KernelMember(NamedTuple):
 
 
 def kernel_member(binary: TrainedBinary) -> KernelMember | None:
-    """Return a binary as a member of a group, or None if it is not an SVM with a known kernel.
+    """Return a binary as a member of a group, or None if it is not an SVM with a compiled kernel.
 
     Machines are fitted SVCs and NuSVCs, alone or after scalers in a pipeline, and objects like
     KernelMachine: they have a KernelFunction `kernel`, `pool.vectors`, `support_`, `dual_coef_` and
@@ -195,7 +201,7 @@ def kernel_member(binary: TrainedBinary) -> KernelMember | None:
     elif isinstance(getattr(machine, "kernel", None), KernelFunction):
         function, vectors = machine.kernel, machine.pool.vectors
         support = np.asarray(machine.support_, dtype=np.intp)
-    if function is None:
+    if function is None or function.about.values is not None:
         return None
     coefficients = machine.dual_coef_
     if is_sparse(coefficients):
@@ -254,6 +260,14 @@ class KernelGroup:
             np.add.at(coefficients[:, column], places, member.coefficients)
         vectors = pool.vectors[pool.rows]
         dense = np.asarray(vectors.toarray() if is_sparse(vectors) else vectors, dtype=np.float64)
+        largest = np.abs(self._members[0].kernel.values_with_itself(squared_lengths(dense))).max()
+        terms = float(largest * np.abs(coefficients).sum(axis=0).max())
+        if terms > _LARGEST_ONNX_TERMS:
+            raise ArgumentError(
+                f"the decision values are differences of sums of up to {terms:.3g}, so rounding "
+                f"changes them; the sums must be at most {_LARGEST_ONNX_TERMS:g} for the same "
+                "answers in ONNX. Scale the features, or choose a smaller gamma, degree or C."
+            )
         samples = X if self._scaling is None else self._scaling.to_onnx(X)
         values = self._members[0].kernel.to_onnx(graph, samples, dense)
         return values @ coefficients + self._intercepts

@@ -1,12 +1,13 @@
 """Kernels of support vector machines: what each kind tells about itself, and their values.
 
 A kind of kernel has a line in `KERNELS`. Its formulas are under the same name in
-:mod:`polytomy.routines.reference.kernels` and its compiled twin.
+:mod:`polytomy.routines.reference.kernels` and its compiled twin, or it has `values`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -25,6 +26,8 @@ from polytomy.routines.reference.kernels import (
     entries_of,
     exact_values,
 )
+
+Floats = NDArray[np.float64]
 
 LARGEST_DEGREE = 1000
 """The largest degree of a poly kernel; with larger ones, values only overflow or vanish."""
@@ -130,7 +133,7 @@ class KernelFunction:
     @property
     def is_of_distances(self) -> bool:
         """Whether values depend on the distance of two samples, rather than on their product."""
-        return FORMULAS[self.kind].is_of_distances
+        return self.about.values is None and FORMULAS[self.kind].is_of_distances
 
     @property
     def code(self) -> tuple[int, float, int, float]:
@@ -155,6 +158,10 @@ class KernelFunction:
         array of shape (n, m)
         """
         X, Y = _double(X), _double(Y)
+        if self.about.values is not None:
+            values = np.empty((X.shape[0], Y.shape[0]))
+            self._set_from_rows(X, Y, np.arange(Y.shape[0]), values)
+            return values
         if not self.is_of_distances:
             return self.from_products(_products(X, Y))
         moved_x, moved_y = X, Y
@@ -164,9 +171,7 @@ class KernelFunction:
         squares = squared_lengths(moved_y)
         products = _products(moved_x, moved_y)
         values = self.from_products(products, squared_lengths(moved_x), squares)
-        self._set_from_differences(
-            X, Y, np.flatnonzero(self.gamma * squares > LARGEST_EXPONENT), values
-        )
+        self._set_from_rows(X, Y, np.flatnonzero(self.gamma * squares > LARGEST_EXPONENT), values)
         return values
 
     def from_products(
@@ -195,26 +200,36 @@ class KernelFunction:
             products[block] = exact_values(entries, self.code)
         return products
 
-    def _set_from_differences(
+    def _set_from_rows(
         self, X: Any, Y: Any, columns: NDArray[np.intp], values: NDArray[np.float64]
     ) -> None:
-        """Set some columns of values from differences, which are exact."""
+        """Set some columns of values from the rows themselves, not from inner products."""
+        compute = self.about.values or _rbf_values
         size = max(1, _DENSE_BYTES // (8 * X.shape[1]))
         for first in range(0, X.shape[0] if len(columns) else 0, size):
             rows = slice(first, first + size)
             samples = _dense(X[rows])
             for begin in range(0, len(columns), size):
                 part = columns[begin : begin + size]
-                squares = cdist(samples, _dense(Y[part]), "sqeuclidean")
-                values[rows, part] = FORMULAS[self.kind].exact(squares, *self.code[1:])
+                values[rows, part] = compute(self, samples, _dense(Y[part]))
+
+    def values_with_itself(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the kernel of each sample with itself, given |x|²."""
+        entries = np.zeros_like(squares) if self.is_of_distances else squares
+        return exact_values(entries, self.code)
 
     def to_onnx(self, graph: Graph, X: Value, vectors: NDArray[np.float64]) -> Value:
         """Return the kernel of each sample with each vector as a graph."""
+        assert self.about.to_onnx is not None, self.kind  # others are not in a group
         return self.about.to_onnx(self, graph, X, vectors)
 
     def largest_value(self, largest_square: float) -> float:
         """Return a bound of the absolute values, given that of |x|², which bounds all products."""
         return self.about.largest_value(self, largest_square)
+
+
+def _rbf_values(function: KernelFunction, X: Floats, Y: Floats) -> Floats:
+    return np.asarray(np.exp(-function.gamma * cdist(X, Y, "sqeuclidean")))
 
 
 def _export_linear(
@@ -267,22 +282,26 @@ class Kernel(NamedTuple):
     Attributes
     ----------
     parameters : names of the parameters that it uses, in the order of LIBSVM's model files
-    libsvm_name : its name in LIBSVM's model files
+    libsvm_name : its name in LIBSVM's model files, if it has one
     libsvm_number : its number in LIBSVM's option ``-t``
-    to_onnx : function of a KernelFunction, a graph, samples and vectors
+    to_onnx : function of a KernelFunction, a graph, samples and vectors, optional
         Returns the kernel of each sample with each vector as a graph.
     largest_value : function of a KernelFunction and the largest |x|², which bounds all products
         Returns a bound of the absolute values.
     is_definite : whether its matrices are positive semi-definite
         An indefinite kernel has several solutions; the starting point decides which is found.
+    values : function of a KernelFunction and two arrays of samples, optional
+        Returns the kernel of each sample with each other, for a kernel that is not a function of
+        inner products or distances and has no compiled formulas.
     """
 
     parameters: tuple[str, ...]
-    libsvm_name: str
-    libsvm_number: int
-    to_onnx: Callable[[KernelFunction, Graph, Value, NDArray[np.float64]], Value]
+    libsvm_name: str | None = None
+    libsvm_number: int | None = None
+    to_onnx: Callable[[KernelFunction, Graph, Value, NDArray[np.float64]], Value] | None = None
     largest_value: Callable[[KernelFunction, float], float] = lambda _, largest: largest
     is_definite: bool = True
+    values: Callable[[KernelFunction, Floats, Floats], Floats] | None = None
 
 
 KERNELS = {
@@ -299,15 +318,22 @@ def find_kernel(kernel: Any) -> Kernel | None:
     return KERNELS.get(kernel) if isinstance(kernel, str) else None
 
 
+def validate_parameters(estimator: Any) -> None:
+    """Raise ValueError if parameters of an estimator are invalid; its kernel may be one of ours."""
+    if find_kernel(getattr(estimator, "kernel", None)) is not None:
+        estimator = copy(estimator).set_params(kernel="rbf")
+    estimator._validate_params()
+
+
 def name_kernels() -> str:
-    """Return the names of all kinds, for a message.
+    """Return the names of the kinds that can be exported, for a message.
 
     Examples
     --------
     >>> name_kernels()
     'linear, rbf, poly or sigmoid'
     """
-    *first, last = KERNELS
+    *first, last = (name for name, kernel in KERNELS.items() if kernel.to_onnx)
     return f"{', '.join(first)} or {last}"
 
 

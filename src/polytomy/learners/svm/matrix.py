@@ -166,6 +166,11 @@ class WholeMatrix:
             rows = slice(first_row, first_row + _BLOCK)
             for first_column in range(first_row, X.shape[0], _BLOCK):
                 columns = slice(first_column, first_column + _BLOCK)
+                if kernel.about.values is not None:
+                    block = kernel.matrix(X[rows], X[columns])
+                    self._rows.kernel_values[rows, columns] = block
+                    self._rows.kernel_values[columns, rows] = block.T
+                    continue
                 products = X[rows] @ X[columns].T
                 if is_sparse(products):
                     products = products.toarray()
@@ -186,6 +191,12 @@ class WholeMatrix:
     def rows(self) -> MatrixRows:
         """Return all rows."""
         return self._rows
+
+    def diagonal(self) -> NDArray[np.float64]:
+        """Return the kernel of each sample with itself, in double precision if possible."""
+        if self.kernel.about.values is not None:
+            return self._rows.kernel_values.diagonal().astype(np.float64)
+        return self.kernel.values_with_itself(self.squares)
 
     def sums(
         self, rows: NDArray[np.intp], weights: NDArray[np.float64]
@@ -248,6 +259,10 @@ class MatrixOnDemand:
             )
         rows: MatrixRows = self._local.rows
         return rows
+
+    def diagonal(self) -> NDArray[np.float64]:
+        """Return the kernel of each sample with itself, in double precision."""
+        return self.kernel.values_with_itself(self.squares)
 
     def sums(self, rows: NDArray[np.intp], weights: NDArray[np.float64]) -> None:
         """Return None: most kernel values would have to be computed first."""
@@ -479,15 +494,12 @@ def train_machines(
         If Numba fails.
     """
     kernel = matrix.kernel
-    diagonal = np.ones(len(columns))
-    if not kernel.is_of_distances:  # in double precision, other than the matrix
-        diagonal = kernel.from_products(matrix.squares[columns][np.newaxis])[0]
     problems = Problems(
         columns=columns,
         ends=ends,
         signs=signs,
         bounds=bounds,
-        diagonal=diagonal,
+        diagonal=matrix.diagonal()[columns],
         tolerances=np.array([svc.tol for svc in svcs], dtype=np.float64),
         most_steps=np.array([svc.max_iter for svc in svcs], dtype=np.int64),
         shrinks=np.array([svc.shrinking for svc in svcs], dtype=np.bool_),

@@ -24,6 +24,7 @@ from polytomy.learners.svm.kernels import (
     effective_gamma,
     find_kernel,
     uses_gamma,
+    validate_parameters,
     variance_of,
 )
 from polytomy.routines.dispatch import prefers_compiled
@@ -57,7 +58,7 @@ def check_suitable(estimator: Any) -> Kernel:
         raise UnsuitableError("verbose=True asks for LIBSVM's own report")
     weights = np.ones(2)
     try:
-        estimator._validate_params()
+        validate_parameters(estimator)
         if estimator.class_weight is not None:
             sides = np.array(side_labels(estimator))
             weights = compute_class_weight(estimator.class_weight, classes=sides, y=sides)

@@ -114,7 +114,7 @@ def train_svms(work: Workload) -> list[Trained | None]:
                 machines[k] = outcome
     machines = _score_rest(machines, work)
     calibrators = fit_calibrators(
-        options.calibration,
+        options.calibrator,
         [data.to_calibrate for data in machines.values()],
         [work.seeds[k] for k in machines],
     )
@@ -211,7 +211,7 @@ class GroupTrainer:
         try:
             n_threads = min(n_threads, size.count_threads(self.budget))
         except TooLargeError:
-            if is_sparse(layout.numbers):
+            if is_sparse(layout.numbers) or kernel.about.values is not None:
                 raise
         else:
             note = f"{size.n_rows} rows, {size_in_words(size.matrix)}"

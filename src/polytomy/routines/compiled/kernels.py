@@ -55,6 +55,9 @@ _LEAST_EXPONENT = -708.0
 _LOG_2_HIGH = 6.93145751953125e-1
 _LOG_2_LOW = 1.4286068203094172e-6
 
+_NEAR_ZERO = 4e-3
+"""Up to this x, the omitted terms of the series of tanh(x) are below the last digit."""
+
 
 @helper
 def _rounded_linear(function: Function, entries: Doubles, scratch: Doubles, out: Singles) -> None:
@@ -153,7 +156,10 @@ def _rounded_sigmoid(function: Function, entries: Doubles, scratch: Doubles, out
 def _exact_sigmoid(
     function: Function, products: Floats, n_vectors: int, values: Doubles, bits: Bits
 ) -> None:
-    """Compute tanh(x) = (1 − e) / (1 + e) with e = exp(−2|x|), for x >= 0."""
+    """Compute tanh(x) = (1 − e) / (1 + e) with e = exp(−2|x|), for x >= 0.
+
+    Near zero, where 1 − e loses digits, it is a short Taylor series.
+    """
     n_rows, n_lanes = len(products), n_vectors * VECTOR
     for k in range(n_rows):
         for lane in range(n_lanes):
@@ -161,8 +167,10 @@ def _exact_sigmoid(
     exponentials(values, n_vectors, bits)
     for k in range(n_rows):
         for lane in range(n_lanes):
+            x = function[1] * products[k, lane] + function[3]
             size = (1.0 - values[k, lane]) / (1.0 + values[k, lane])
-            values[k, lane] = np.copysign(size, function[1] * products[k, lane] + function[3])
+            series = x + x * (x * x) * (x * x * (2 / 15.0) - 1 / 3.0)
+            values[k, lane] = series if abs(x) < _NEAR_ZERO else np.copysign(size, x)
 
 
 @fused_helper

@@ -66,7 +66,8 @@ class PolytomyClassifier(
         with a final calibration. A function of (scheme, decisions) must return probabilities.
     calibration : {"auto", "sigmoid", "isotonic", "temperature"}, None or calibrator, default="auto"
         How decision values become probabilities. "auto" uses the estimator's own probabilities if
-        it has them, else a sigmoid. Calibrators learn from held-out rows.
+        it has them, else a sigmoid, or a temperature with fewer than ten samples for each class on
+        average. Calibrators learn from held-out rows.
     final_calibration : {"auto", "bias", "decoder"}, None or calibrator, default="auto"
         How the solver's probabilities are calibrated, using out-of-fold answers. "bias" learns a
         temperature, a floor and a bias for each class; "decoder" also learns how much each binary

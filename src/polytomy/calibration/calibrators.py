@@ -32,11 +32,6 @@ from polytomy.states import LARGEST, State, register_kind, stored_as
 
 Floats = NDArray[np.float64]
 
-# With fewer samples than this on a side, an intercept is mostly noise, unless the other side has
-# enough to tell that it is needed.
-_FEW_OF_SIDE = 10
-_FEW_OF_BOTH = 100
-
 
 class HeldOut(NamedTuple):
     """The data that a calibrator learns from.
@@ -158,9 +153,7 @@ class UncalibratedMap(LogisticMap):
 class SigmoidCalibrator(LogisticMap):
     """Platt's sigmoid, fitted by Newton's method (Platt 1999; Lin, Lin and Weng 2007).
 
-    LIBSVM uses the same map; its parameters are A = −slope_ and B = −intercept_. With fewer than 10
-    samples on a side, and fewer than 100 in all, only the slope is learnt, and it is not negative:
-    the intercept, and even the sign, would often be wrong.
+    LIBSVM uses the same map; its parameters are A = −slope_ and B = −intercept_.
 
     Attributes
     ----------
@@ -185,7 +178,7 @@ class SigmoidCalibrator(LogisticMap):
     @staticmethod
     def fit_many(calibrators: Sequence[SigmoidCalibrator], held_out: Sequence[HeldOut]) -> None:
         """Fit many sigmoids at once, each to its own samples."""
-        _fit_lines(calibrators, held_out, [not _has_few(each) for each in held_out])
+        _fit_lines(calibrators, held_out, has_intercept=True)
 
     @staticmethod
     def fit_sides(
@@ -235,7 +228,7 @@ class TemperatureCalibrator(LogisticMap):
     @staticmethod
     def fit_many(calibrators: Sequence[TemperatureCalibrator], held_out: Sequence[HeldOut]) -> None:
         """Fit many factors at once, each to its own samples."""
-        _fit_lines(calibrators, held_out, [False] * len(held_out))
+        _fit_lines(calibrators, held_out, has_intercept=False)
 
     @staticmethod
     def fit_sides(
@@ -245,18 +238,8 @@ class TemperatureCalibrator(LogisticMap):
         return fit_vector_scaling(values, sides, weight, common_slope=True)
 
 
-def _has_few(held_out: HeldOut) -> bool:
-    """Return whether there are too few samples to learn an intercept."""
-    target, weight = held_out.target, held_out.weight
-    n_samples = len(target) if weight is None else float(weight.sum())
-    if n_samples >= _FEW_OF_BOTH:
-        return False
-    n_positive = np.count_nonzero(target) if weight is None else float(weight[target].sum())
-    return bool(0 < min(n_positive, n_samples - n_positive) < _FEW_OF_SIDE)
-
-
 def _fit_lines(
-    calibrators: Sequence[LogisticMap], held_out: Sequence[HeldOut], has_intercept: Sequence[bool]
+    calibrators: Sequence[LogisticMap], held_out: Sequence[HeldOut], *, has_intercept: bool
 ) -> None:
     """Set the slopes and intercepts of many logistic maps."""
     values = np.concatenate([each.values for each in held_out])
@@ -268,7 +251,7 @@ def _fit_lines(
     is_positive = np.concatenate([each.target for each in held_out])
     starts = np.cumsum([0, *(len(each.values) for each in held_out)])
     fit = routine("fit_sigmoids", "calibration")
-    fitted = fit(values, is_positive, weight, starts, np.array(has_intercept, dtype=np.bool_))
+    fitted = fit(values, is_positive, weight, starts, has_intercept)
     lines = zip(*map(np.ndarray.tolist, fitted), strict=True)
     for calibrator, line in zip(calibrators, lines, strict=True):
         calibrator.slope_, calibrator.intercept_ = line

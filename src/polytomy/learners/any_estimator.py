@@ -160,7 +160,7 @@ def train_estimator(
     array([-0.84, -0.75,  0.75,  0.84])
     """
     calibration = options.calibration
-    calibrator = make_calibrator(calibration, seed)
+    calibrator = make_calibrator(options.calibrator, seed)
     trainer = _BinaryTrainer.prepare(estimator, X, problem, options, seed, model)
     problem = trainer.drop_weightless(problem)
     if problem.smaller_side == 0:

@@ -334,7 +334,7 @@ def train_sides(
             Trained(binary) for binary in side_binaries(whole, columns, shortcoming=shortcoming)
         ]
     if learns:
-        scaling = _learn_scaling(problem, values, folds, trainer.weight, calibration)
+        scaling = _learn_scaling(problem, values, folds, trainer.weight, options.calibrator)
         whole = replace(whole, scaling=scaling or whole.scaling)
     scored = values[folds.scored]
     chances = scored if whole.scaling is None else whole.scaling.apply(scored)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polytomy.calibration.final import FEW_OF_CLASS
 from polytomy.calibration.folds import Folds, splits_within
 from polytomy.inputs.arguments import BALANCED_PER_PARTITION
 from polytomy.inputs.numbers import check_weights, class_weights
@@ -98,6 +99,19 @@ class TrainingOptions:
     arguments_by_model: Mapping[str, FitArguments] = field(default_factory=dict)
     classes: NDArray[Any] = field(default_factory=lambda: np.empty(0))
     class_indices: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+
+    @property
+    def calibrator(self) -> Any:
+        """The calibration, with "auto" replaced by the calibrator that it stands for.
+
+        With a handful of samples of each class, the intercept of a sigmoid is mostly noise, and
+        often even its sign is wrong.
+        """
+        if not (isinstance(self.calibration, str) and self.calibration == "auto"):
+            return self.calibration
+        weight = self.arguments.given_weight
+        n_samples = len(self.class_indices) if weight is None else float(np.sum(weight))
+        return "temperature" if n_samples < FEW_OF_CLASS * len(self.classes) else "sigmoid"
 
     @property
     def balances_sides(self) -> bool:

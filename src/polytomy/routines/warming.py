@@ -251,7 +251,7 @@ def _linear_example(dtype: Any) -> Example:
 
 def _calibration_examples() -> Iterator[Example]:
     values, ones = np.array([-1.0, 1.0]), np.ones(2)
-    sigmoid = values, values > 0, ones, np.array([0, 2]), np.ones(1, dtype=np.bool_)
+    sigmoid = values, values > 0, ones, np.array([0, 2]), True
     yield Example("calibration", "fit_sigmoids", sigmoid)
     softmax = np.diag(values), np.array([0, 1]), np.ones((1, 2)), np.zeros((1, 3)), True, 1e-10
     yield Example("calibration", "fit_scale_and_bias", softmax)

@@ -277,7 +277,7 @@ class BatchTrainer:
         weight = weights_of_problems(problems, options, count_rows(self._work.X))
         fits = (self._fit_stack if is_stacked else self._fit_each)(batch, folds, weight)
         to_calibrate = self._select_held_out(batch, folds, fits.values, weight)
-        calibrators = fit_calibrators(options.calibration, to_calibrate, seeds)
+        calibrators = fit_calibrators(options.calibrator, to_calibrate, seeds)
         binaries = []
         for i, problem in enumerate(problems):
             coefficients, n_steps = fits.coefficients[i, 0], int(fits.n_steps[i])

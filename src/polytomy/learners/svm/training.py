@@ -114,7 +114,7 @@ def train_svms(work: Workload) -> list[Trained | None]:
                 machines[k] = outcome
     machines = _score_rest(machines, work)
     calibrators = fit_calibrators(
-        options.calibration,
+        options.calibrator,
         [data.to_calibrate for data in machines.values()],
         [work.seeds[k] for k in machines],
     )

@@ -50,7 +50,7 @@ def fit_sigmoids(
     is_positive: NDArray[np.bool_],
     weight: Floats,
     starts: NDArray[np.intp],
-    has_intercept: NDArray[np.bool_],
+    has_intercept: bool,
 ) -> tuple[Floats, Floats]:
     """Return the slopes and intercepts of Platt's sigmoids for many binaries."""
     slopes, intercepts = np.zeros((2, len(starts) - 1))
@@ -66,7 +66,7 @@ def _fit_sigmoids(
     is_positive: NDArray[np.bool_],
     weight: Floats,
     starts: NDArray[np.intp],
-    has_intercept: NDArray[np.bool_],
+    has_intercept: bool,
     slopes: Floats,
     intercepts: Floats,
     stop: Flag,
@@ -85,9 +85,9 @@ def _fit_sigmoids(
             spread += (values[start + t] - centre) ** 2 / n_samples
         spread = np.sqrt(spread)
         has_slope = spread > SAME * abs(centre)
-        if not has_intercept[binary]:
+        if not has_intercept:
             centre, spread, has_slope = 0.0, largest if largest > 0.0 else 1.0, True
-        columns = np.ones((n_samples, 2 if has_slope and has_intercept[binary] else 1))
+        columns = np.ones((n_samples, 2 if has_slope and has_intercept else 1))
         targets = np.empty(n_samples)
         for t in range(n_samples):
             if has_slope:
@@ -95,7 +95,7 @@ def _fit_sigmoids(
             is_above = is_positive[start + t]
             targets[t] = (n_above + 1.0) / (n_above + 2.0) if is_above else 1.0 / (n_below + 2.0)
         coefficients = _fit_log_odds(columns, targets, own_weight, stop)
-        if not has_intercept[binary]:
+        if not has_intercept:
             slopes[binary] = max(0.0, coefficients[0] / spread)
         elif has_slope:
             slopes[binary] = coefficients[0] / spread

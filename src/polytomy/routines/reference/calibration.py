@@ -61,7 +61,7 @@ def fit_sigmoids(
     is_positive: NDArray[np.bool_],
     weight: Floats,
     starts: NDArray[np.intp],
-    has_intercept: NDArray[np.bool_],
+    has_intercept: bool,
 ) -> tuple[Floats, Floats]:
     """Return the slopes and intercepts of Platt's sigmoids for many binaries.
 
@@ -73,7 +73,7 @@ def fit_sigmoids(
     is_positive : bool array of shape (n_samples,), their sides
     weight : array of shape (n_samples,), positive
     starts : array of shape (n_binaries + 1,), the first value of each binary, and the end
-    has_intercept : bool array of shape (n_binaries,)
+    has_intercept : bool
 
     Returns
     -------
@@ -83,7 +83,7 @@ def fit_sigmoids(
     for k, (start, end) in enumerate(pairwise(starts)):
         own, own_weight = values[start:end], weight[start:end]
         targets = platt_targets(is_positive[start:end], own_weight)
-        if not has_intercept[k]:
+        if not has_intercept:
             scale = float(np.abs(own).max()) or 1.0
             (slope,) = fit_log_odds(own[:, np.newaxis] / scale, targets, own_weight)
             slopes[k] = max(0.0, slope / scale)

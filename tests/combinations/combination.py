@@ -521,11 +521,14 @@ class Combination:
             and self.weights == "none"
             and self.class_weight is None
             and self.solver in ("auto", "least-squares", "divergence", "voting", "hamming")
-            and self.scheme not in ("matrix", "paths")
-            and self.learner not in ("columns", "searched", "calibrated")
+            and self.calibration != "isotonic"  # only for two sides
+            and self.scheme not in ("matrix", "paths", "specifications")
+            and self.learner not in ("columns", "searched", "calibrated", "nu")
             and self.labels not in ("halves", "dates")
+            and not (self.learner == "selected" and self.shared_preprocessing)  # it needs y
             and not self.learner.startswith("frozen")
             and not self.container.startswith("sparse")
+            and self.container != "truths"
         )
 
     def make_scheme(self):

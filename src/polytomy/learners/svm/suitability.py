@@ -34,6 +34,10 @@ NOT_COMPILED = "the compiled routines are not used"
 
 _LARGEST = float(np.finfo(np.float32).max)
 
+# The largest γ|x|² of rbf kernels. Squared distances come from inner products, with rounding errors
+# of 1e-16 times this: beyond it, even the kernel of a sample with itself is not one.
+_LARGEST_RBF_SQUARE = 1e9
+
 
 class UnsuitableError(Exception):
     """Something cannot be trained on a common matrix; the message is the reason, as a clause."""
@@ -95,7 +99,7 @@ def check_compiled() -> None:
 
 
 def check_range(function: KernelFunction, largest_square: float) -> None:
-    """Raise an UnsuitableError if kernel values may be too large for single precision.
+    """Raise an UnsuitableError if kernel values may be too large, or distances inaccurate.
 
     Parameters
     ----------
@@ -110,6 +114,8 @@ def check_range(function: KernelFunction, largest_square: float) -> None:
     size = function.largest_value(largest_square)
     if not max(size, 4 * largest_square, abs(function.gamma)) < _LARGEST:
         raise UnsuitableError("its kernel values are too large for single precision")
+    if function.is_of_distances and function.gamma * largest_square > _LARGEST_RBF_SQUARE:
+        raise UnsuitableError("its features are too large for exact distances")
 
 
 def as_numbers(X: Any) -> Any:

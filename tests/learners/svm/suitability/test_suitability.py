@@ -4,6 +4,7 @@ import scipy.sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
+from polytomy import PolytomyClassifier
 from polytomy.errors import RoutineWarning
 from polytomy.learners.svm.kernels import KernelFunction
 from polytomy.learners.svm.machines import KernelMachine
@@ -147,7 +148,17 @@ def test_where_numba_fails_the_reference_does_not_train(monkeypatch):
 def test_values_beyond_single_precision_are_refused(kernel, largest_square):
     with pytest.raises(UnsuitableError, match="too large for single precision"):
         check_range(kernel, largest_square)
-    check_range(KernelFunction("rbf", gamma=1.0), 1e37)
+    check_range(KernelFunction("rbf", gamma=1e-30), 1e37)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3, 1e6, 1e9, 1e15])
+def test_machines_of_large_features_are_those_of_libsvm(scale):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 3)) * scale, np.arange(30) % 3
+    alone = SVC(C=10, gamma=0.3, decision_function_shape="ovo").fit(X, y)
+    classifier = PolytomyClassifier(SVC(C=10, gamma=0.3), final_calibration=None).fit(X, y)
+    for machine, values in zip(classifier.estimators_, alone.decision_function(X).T, strict=True):
+        np.testing.assert_allclose(-machine.decision_function(X), values, atol=1e-3)
 
 
 def test_a_gamma_too_large_for_single_precision_is_left_to_others():

@@ -77,7 +77,7 @@ class PredictsOnly(ClassifierMixin, BaseEstimator):
 
 
 class DecidesOnly(ClassifierMixin, BaseEstimator):
-    """A classifier with decision values that nothing is known about: the first feature's."""
+    """A classifier of no known type that has decision values, and no probabilities."""
 
     def fit(self, X, y, sample_weight=None):
         self.model_ = RidgeClassifier().fit(X, y, sample_weight)
@@ -306,6 +306,9 @@ CONTAINERS = {
     "read-only": _lock,
     "whole numbers": lambda X: np.clip(np.round(np.nan_to_num(X)), -1e9, 1e9).astype(np.int64),
 }
+
+FEW_VALUES = {"duplicates", "rounded", "truths", "whole numbers"}
+"""Shapes and containers whose features have few values."""
 
 SAME_AS_ARRAY = {
     "columns in a row", "every other row", "list", "frame", "nullable frame", "objects", "read-only"

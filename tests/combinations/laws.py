@@ -18,11 +18,15 @@ from traceback import walk_tb
 from typing import Any
 
 import numpy as np
+import sklearn
 from scipy.sparse import issparse
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC, NuSVC
 
 import polytomy as pt
 from combinations.combination import (
+    FEW_VALUES,
     LEARNERS,
     PAIRWISE_MACHINES,
     SAME_AS_ARRAY,
@@ -54,6 +58,13 @@ class Case:
     def rounding(self):
         return _ROUNDING[self.combination.prediction_dtype]
 
+    @property
+    def counts_votes(self):
+        """Whether a model is an SVC of more than two classes, alone, frozen or in a pipeline."""
+        models = [getattr(each, "estimator", each) for each in self.classifier.estimators_]
+        last = [each[-1] if isinstance(each, Pipeline) else each for each in models]
+        return any(isinstance(each, SVC | NuSVC) and len(each.classes_) > 2 for each in last)
+
     def scores(self):
         """Return the probabilities or scores of the samples."""
         return self.classifier.composition_.scores(self.samples)
@@ -62,9 +73,12 @@ class Case:
         """Return which samples keep their scores if rounding changes.
 
         Solvers that choose a class look at the signs of the answers, so no binary may answer zero.
-        If all samples are the same, calibrators learn from rounding errors.
+        If all samples are the same, calibrators learn from rounding errors. An SVC of several
+        classes counts votes, with ties if the features have few values.
         """
-        if self.combination.shape == "only constants":
+        combination = self.combination
+        has_few_values = combination.shape in FEW_VALUES or combination.container in FEW_VALUES
+        if combination.shape == "only constants" or (has_few_values and self.counts_votes):
             return np.zeros(_count(self.samples), dtype=bool)
         decisions = self.classifier.decisions(self.samples)
         return self.has_probabilities | (np.abs(decisions) > self.rounding).all(axis=1)
@@ -99,10 +113,9 @@ def few_warnings():
     own = [each for each in caught if issubclass(each.category, pt.PolytomyWarning)]
     assert len(own) <= _MOST_WARNINGS, [str(each.message) for each in own]
     for each in caught:
-        is_own = "polytomy" in Path(each.filename).parts
-        assert not (is_own and issubclass(each.category, RuntimeWarning)), (
-            f"{each.filename}:{each.lineno}: {each.message}"
-        )
+        if issubclass(each.category, RuntimeWarning):
+            place = f"{each.filename}:{each.lineno}: {each.message}"
+            assert _find_package(each.filename) is not pt, place
 
 
 def is_refusal(error):
@@ -113,15 +126,21 @@ def is_refusal(error):
     """
     if isinstance(error, pt.PolytomyError):
         return True
-    frames = [frame.f_code.co_filename for frame, _ in walk_tb(error.__traceback__)]
-    # Compiled code of scikit-learn has paths like sklearn/svm/_libsvm.pyx.
-    packages = [_PACKAGE.search(Path(name).as_posix()) for name in frames]
-    found = [each[1] for each in packages if each]
-    return isinstance(error, ValueError | TypeError) and found[-1:] == ["sklearn"]
+    packages = [
+        _find_package(frame.f_code.co_filename) for frame, _ in walk_tb(error.__traceback__)
+    ]
+    # NumPy and SciPy raise errors on behalf of those who call them.
+    callers = [package for package in packages if package is not None]
+    return isinstance(error, ValueError | TypeError) and callers[-1:] == [sklearn]
 
 
-# NumPy and SciPy raise errors on behalf of those who call them.
-_PACKAGE = re.compile(r"(?:^|/)(polytomy|sklearn|combinations)/")
+def _find_package(filename):
+    """Return polytomy, scikit-learn or None: to which of them a file belongs."""
+    if filename.startswith("sklearn/"):  # compiled code: sklearn/svm/_libsvm.pyx
+        return sklearn
+    folders = {package: Path(package.__file__).parent for package in (pt, sklearn)}
+    owners = [each for each, folder in folders.items() if Path(filename).is_relative_to(folder)]
+    return owners[0] if owners else None
 
 
 # -- laws ------------------------------------------------------------------------------------------
@@ -154,13 +173,15 @@ def prediction_is_the_largest_score(case):
 
 def decisions_are_from_minus_one_to_one(case):
     decisions = case.classifier.decisions(case.samples)
-    assert np.isfinite(decisions).all()
-    assert (np.abs(decisions) <= 1 + 1e-12).all()  # some probabilities of learners exceed one
+    # Probabilities of a learner may be a little over one. Naive Bayes has NaN for constants.
+    assert not (np.abs(decisions) > 1 + 1e-12).any()
+    assert np.isfinite(decisions).all() or case.combination.learner in ("naive Bayes", "binned")
 
 
 def its_own_prior_changes_nothing(case):
     classifier = case.classifier
-    if case.has_probabilities:
+    # A class whose samples have no weight has a prior of zero, which would rule it out.
+    if case.has_probabilities and (classifier.prior_ > 0).all():
         prior = dict(zip(classifier.classes_, classifier.prior_, strict=True))
         case.assert_same_scores(classifier.with_prior(prior).predict_proba(case.samples))
 
@@ -188,7 +209,13 @@ def loaded_is_the_same(case):
         pt.save(case.classifier, path)
     named = [re.search(r"trusted=(\[.*\])", str(each.message)) for each in caught]
     trusted = [name for each in named if each for name in ast.literal_eval(each[1])]
-    _assert_equal(case, pt.load(path, trusted=trusted))
+    again = pt.load(path, trusted=trusted)
+    if case.combination.learner == "nu":
+        # If the kernel hardly varies, LIBSVM swaps the sides of a NuSVC, and loading swaps them
+        # back: the support vectors are summed in another order.
+        case.assert_same_scores(again.composition_.scores(case.samples))
+    else:
+        _assert_equal(case, again)
 
 
 def pickled_is_the_same(case):
@@ -258,8 +285,8 @@ def machines_are_those_of_svc(case):
     for k, estimator in enumerate(estimators):
         # Positive values are those of the first class of a pair, or of the second class of two.
         own = -estimator.decision_function(samples)
-        largest = np.abs(values[:, k]).max()
-        np.testing.assert_allclose(own, values[:, k], atol=1e-2 * largest, err_msg=str(pairs[k]))
+        tolerance = 1e-2 * np.abs(values[:, k]).max() + 1e-9  # LIBSVM stops at 1e-3
+        np.testing.assert_allclose(own, values[:, k], atol=tolerance, err_msg=str(pairs[k]))
 
 
 LAWS = (

@@ -77,7 +77,7 @@ class PredictsOnly(ClassifierMixin, BaseEstimator):
 
 
 class DecidesOnly(ClassifierMixin, BaseEstimator):
-    """A classifier with decision values that nothing is known about: the first feature's."""
+    """A classifier of no known type that has decision values, and no probabilities."""
 
     def fit(self, X, y, sample_weight=None):
         self.model_ = RidgeClassifier().fit(X, y, sample_weight)

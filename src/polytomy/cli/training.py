@@ -521,8 +521,8 @@ def _train_on_cluster(
     from polytomy.datasets.tables import ReadOptions
 
     assert cluster.dask is not None, "the caller has checked it"
-    categories = "one-hot" if reading.one_hot else "refuse"
-    how = reading.format, ReadOptions(reading.column, reading.header, categories=categories)
+    options = reading.reading()
+    how = options.pop("format"), ReadOptions(**options)
     with connect(cluster.dask, cluster.n_jobs) as client:
         survey = survey_folder(client, data, *how)
         check_class_labels(survey.classes, data, reading.column, survey.label_name)

@@ -119,3 +119,17 @@ def test_nodes_of_the_scheme_are_refused(data, address):
     assert outcome.err == (
         "polytomy: with --dask, predict supports only labels, --proba and --top\n"
     )
+
+
+def test_missing_values_are_read_as_in_one_file(tmp_path, address):
+    rows = [f"{k % 3 + k / 100},{'' if k % 7 == 0 else k},{'abc'[k % 3]}" for k in range(60)]
+    (tmp_path / "parts").mkdir()
+    for number in range(2):
+        text = "\n".join(["x,z,label", *rows[30 * number : 30 * (number + 1)]])
+        (tmp_path / "parts" / f"{number}.csv").write_text(text + "\n")
+    options = ("--estimator", "decision-tree", "--missing", "nan", "--dask", address)
+    model = tmp_path / "m.polytomy"
+    run("train", tmp_path / "parts", "-o", model, *options)
+    assert "60 samples" in run(
+        "predict", model, tmp_path / "parts", "-o", tmp_path / "out", "--dask", address
+    )

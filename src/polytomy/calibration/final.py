@@ -263,8 +263,8 @@ _LARGEST_FLOOR = 0.2
 # change the winner, and biases learnt from a handful of samples would.
 FEW_OF_CLASS = 10
 
-# With fewer, the penalty of a decoder cannot be chosen: it was wrong by a factor of three in log-loss
-# on iris and wine.
+# With fewer, the penalty of a decoder cannot be chosen: on iris and wine, the log-loss could be
+# three times as large.
 _ENOUGH_FOR_DECODER = 30
 
 # A scale of zero would make all classes equal: the first would win.

@@ -9,7 +9,12 @@ from sklearn import metrics as sklearn_metrics
 from polytomy import metrics
 from polytomy.errors import ArgumentError
 
-SCORES_OF_PROBABILITIES = [metrics.brier_score, metrics.winner_brier_score, metrics.log_loss]
+SCORES_OF_PROBABILITIES = [
+    metrics.brier_score,
+    metrics.root_brier_score,
+    metrics.winner_brier_score,
+    metrics.log_loss,
+]
 
 
 @st.composite

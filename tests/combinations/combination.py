@@ -307,6 +307,9 @@ CONTAINERS = {
     "whole numbers": lambda X: np.clip(np.round(np.nan_to_num(X)), -1e9, 1e9).astype(np.int64),
 }
 
+FEW_VALUES = {"duplicates", "rounded", "truths", "whole numbers"}
+"""Shapes and containers whose features have few values."""
+
 SAME_AS_ARRAY = {
     "columns in a row", "every other row", "list", "frame", "nullable frame", "objects", "read-only"
 }  # fmt: skip

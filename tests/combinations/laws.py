@@ -21,9 +21,12 @@ import numpy as np
 import sklearn
 from scipy.sparse import issparse
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC, NuSVC
 
 import polytomy as pt
 from combinations.combination import (
+    FEW_VALUES,
     LEARNERS,
     PAIRWISE_MACHINES,
     SAME_AS_ARRAY,
@@ -55,6 +58,13 @@ class Case:
     def rounding(self):
         return _ROUNDING[self.combination.prediction_dtype]
 
+    @property
+    def counts_votes(self):
+        """Whether a model is an SVC of more than two classes, alone, frozen or in a pipeline."""
+        models = [getattr(each, "estimator", each) for each in self.classifier.estimators_]
+        last = [each[-1] if isinstance(each, Pipeline) else each for each in models]
+        return any(isinstance(each, SVC | NuSVC) and len(each.classes_) > 2 for each in last)
+
     def scores(self):
         """Return the probabilities or scores of the samples."""
         return self.classifier.composition_.scores(self.samples)
@@ -63,9 +73,12 @@ class Case:
         """Return which samples keep their scores if rounding changes.
 
         Solvers that choose a class look at the signs of the answers, so no binary may answer zero.
-        If all samples are the same, calibrators learn from rounding errors.
+        If all samples are the same, calibrators learn from rounding errors. An SVC of several
+        classes counts votes, with ties if the features have few values.
         """
-        if self.combination.shape == "only constants":
+        combination = self.combination
+        has_few_values = combination.shape in FEW_VALUES or combination.container in FEW_VALUES
+        if combination.shape == "only constants" or (has_few_values and self.counts_votes):
             return np.zeros(_count(self.samples), dtype=bool)
         decisions = self.classifier.decisions(self.samples)
         return self.has_probabilities | (np.abs(decisions) > self.rounding).all(axis=1)
@@ -196,7 +209,13 @@ def loaded_is_the_same(case):
         pt.save(case.classifier, path)
     named = [re.search(r"trusted=(\[.*\])", str(each.message)) for each in caught]
     trusted = [name for each in named if each for name in ast.literal_eval(each[1])]
-    _assert_equal(case, pt.load(path, trusted=trusted))
+    again = pt.load(path, trusted=trusted)
+    if case.combination.learner == "nu":
+        # If the kernel hardly varies, LIBSVM swaps the sides of a NuSVC, and loading swaps them
+        # back: the support vectors are summed in another order.
+        case.assert_same_scores(again.composition_.scores(case.samples))
+    else:
+        _assert_equal(case, again)
 
 
 def pickled_is_the_same(case):

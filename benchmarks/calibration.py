@@ -123,7 +123,7 @@ def judge(classifier: Any, part: Part, is_ordered: bool) -> dict[str, Any]:
     out_of_fold = getattr(classifier, "out_of_fold_score_", None)
     return {
         "log_loss": round(metrics.log_loss(*judged), 5),
-        "brier_score": round(metrics.brier_score(*judged), 5),
+        "root_brier_score": round(metrics.root_brier_score(*judged), 5),
         "accuracy": round(float(np.mean(found.argmax(axis=1) == part.y_test)), 5),
         "ranked_probability_score": (
             round(metrics.ranked_probability_score(*judged), 5) if is_ordered else ""
@@ -296,7 +296,7 @@ COLUMNS = (
     "n_train",
     "n_test",
     "log_loss",
-    "brier_score",
+    "root_brier_score",
     "accuracy",
     "ranked_probability_score",
     "fraction_of_zeros",

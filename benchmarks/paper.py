@@ -19,7 +19,7 @@ from polytomy.trials.results import find_measure, format_cell
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "paper.csv"
 MEASURES = (
     "uncertainty_coefficient",
-    "brier_score",
+    "root_brier_score",
     "winner_brier_score",
     "fit_seconds",
     "predict_seconds",

@@ -237,7 +237,7 @@ def test_n_ary_codes_have_sides_and_partitions(polytomy):
     outcome = polytomy("design", "n-ary", "-n", 9, "--sides", 3, "--partitions", 5, "--seed", 1)
     assert parse(outcome.out) == designs.n_ary_code(9, sides=3, rows=5, random_state=1)
     outcome = polytomy("design", "n-ary", "-n", 9, "--sides", 3, "--partitions", 1)
-    words = "--partitions 1 is too few to separate 9 classes by 3 sides. Use 2 or more."
+    words = "--partitions 1 is too few to separate 9 classes with 3 sides. Use 2 or more."
     assert (outcome.code, words in outcome.err) == (2, True)
     outcome = polytomy("design", "n-ary", "-n", 4, "--sides", 5)
     assert "--sides 5 is too many for 4 classes. Use 4 or fewer." in outcome.err

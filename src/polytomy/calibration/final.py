@@ -263,9 +263,9 @@ _LARGEST_FLOOR = 0.2
 # change the winner, and biases learnt from a handful of samples would.
 FEW_OF_CLASS = 10
 
-# With fewer, the penalty of a decoder cannot be chosen: it was wrong by a factor of three in
-# log-loss on iris and wine.
-_ENOUGH_FOR_DECODER = 30
+# With fewer samples in all, the penalty of a decoder cannot be chosen: on iris and wine, the
+# log-loss could be three times as large.
+_ENOUGH_FOR_DECODER = 100
 
 # A scale of zero would make all classes equal: the first would win.
 _LEAST_SCALE = 1e-3
@@ -540,7 +540,9 @@ def _choose_automatic(answers: OutOfFoldAnswers) -> str:
     averages over so many answers that a decoder only costs time.
     """
     n_classes, n_binaries = answers.probabilities.shape[1], answers.decisions.shape[1]
-    return "bias" if n_binaries > _MANY_BINARIES_OF_CLASS * n_classes else "decoder"
+    has_many = n_binaries > _MANY_BINARIES_OF_CLASS * n_classes
+    is_small = _has_few(answers) or answers.weight.sum() < _ENOUGH_FOR_DECODER
+    return "bias" if has_many or is_small else "decoder"
 
 
 def check_final_calibration(value: Any) -> None:
@@ -617,16 +619,16 @@ def _fit_bias(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit:
     others = np.where(parts == np.arange(parts.max() + 1)[:, np.newaxis], 0.0, weight)
     solutions = fit_each_weighting(logarithms, classes, others, solution, has_bias=True)
     held_out = _apply_to_parts(solutions, logarithms, parts)
-    if _has_fewer(answers, FEW_OF_CLASS) or _costs_accuracy(held_out, answers):
+    if _has_few(answers) or _costs_accuracy(held_out, answers):
         weights = np.vstack([weight, others])
         solution, *solutions = fit_each_weighting(logarithms, classes, weights, has_bias=False)
         held_out = _apply_to_parts(solutions, logarithms, parts)
     return FinalFit(BiasMap(max(solution.scale, _LEAST_SCALE), floor, solution.bias), held_out)
 
 
-def _has_fewer(answers: OutOfFoldAnswers, n_of_class: int) -> bool:
-    """Return whether there are fewer than `n_of_class` samples for each class, on average."""
-    return bool(answers.weight.sum() < n_of_class * answers.probabilities.shape[1])
+def _has_few(answers: OutOfFoldAnswers) -> bool:
+    """Return whether there are too few samples to learn anything about a class."""
+    return bool(answers.weight.sum() < FEW_OF_CLASS * answers.probabilities.shape[1])
 
 
 def _apply_to_parts(
@@ -670,8 +672,6 @@ def _fit_floor(answers: OutOfFoldAnswers) -> tuple[ScaleAndBias, float]:
 def _fit_decoder(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit:
     """Choose λ by cross-validation over the parts, then fit to all samples."""
     plain = _fit_bias(answers, parts)
-    if _has_fewer(answers, _ENOUGH_FOR_DECODER):
-        return plain
     assert isinstance(plain.map, BiasMap)
     base = plain.map
     log_odds = _log_odds(answers.decisions)

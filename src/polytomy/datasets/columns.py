@@ -166,7 +166,10 @@ class CategoryIndex:
             raise ValueError(NO_WORD)
         if not self._is_open and text not in self._numbers:
             shown = ", ".join(self.values[:10]) + " …" * (len(self._numbers) > 10)
-            raise ValueError(f'"{text}" is not one of the known values {shown}')
+            raise ValueError(
+                f'"{text}" is not one of the known values {shown}. Correct it, leave out its row, '
+                "or train on data that has it."
+            )
         return self._numbers.setdefault(text, len(self._numbers))
 
 

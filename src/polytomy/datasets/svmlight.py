@@ -86,7 +86,7 @@ class _PairTable(Table):
 
 
 class SvmlightTable(_PairTable):
-    """A sparse table in a text file, which is read twice if the number of features is unknown.
+    """A sparse table in a text file, read twice unless its width and its first index are given.
 
     With ``zero_based="auto"``, an index 0 anywhere in a file decides. In a stream whose number of
     features is given, only the first lines do, so that memory is bounded; an index 0 after them is

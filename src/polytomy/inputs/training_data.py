@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_y, _num_samples, check_consistent_length, validate_data
 
 from polytomy.errors import Argument, ArgumentError, DataError
@@ -54,6 +54,11 @@ def check_training_data(
             f"Unknown label type: continuous. y has fractions, such as {fractions[0]:g}. If they "
             "are classes, convert them to text: y.astype(str); to predict numbers, use "
             "PolytomyRegressor."
+        )
+    if y.dtype.kind == "O" and type_of_target(y) == "unknown":
+        raise DataError(
+            f"Unknown label type: y is an array of objects, such as {y[0]!r}. Convert it to text, "
+            "y.astype(str), or to integers."
         )
     check_classification_targets(y)
     return X, y

@@ -110,7 +110,7 @@ class TrainingOptions:
         if not (isinstance(self.calibration, str) and self.calibration == "auto"):
             return self.calibration
         weight = self.arguments.given_weight
-        n_samples = len(self.class_indices) if weight is None else float(np.sum(weight))
+        n_samples = len(self.class_indices) if weight is None else np.asarray(weight).sum()
         return "temperature" if n_samples < FEW_OF_CLASS * len(self.classes) else "sigmoid"
 
     @property

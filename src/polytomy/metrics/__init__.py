@@ -34,6 +34,7 @@ from polytomy.metrics.scores import (
     mean_absolute_rank_error,
     ranked_probability_score,
     reliability_table,
+    root_brier_score,
     uncertainty_coefficient,
     winner_brier_score,
 )
@@ -64,6 +65,7 @@ __all__ = [
     "ranked_probability_score",
     "register",
     "reliability_table",
+    "root_brier_score",
     "root_mean_over_samples",
     "set_coverage",
     "uncertainty_coefficient",

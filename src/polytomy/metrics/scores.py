@@ -316,10 +316,9 @@ def brier_score(
     proba: ArrayLike,
     classes: ArrayLike | None = None,
     *,
-    per_class: bool = True,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Return the root-mean-square error of the probabilities (after Brier 1950).
+    """Return the squared error of the probabilities, summed over the classes (Brier 1950).
 
     Parameters
     ----------
@@ -329,10 +328,36 @@ def brier_score(
         Probabilities; rows sum to one.
     classes : array of shape (n_classes,), optional
         Labels of the columns; the sorted labels of `y` by default.
-    per_class : bool, default=True
-        Whether to average over samples and classes, or over samples only, which gives a score
-        sqrt(n_classes) times as large.
     sample_weight : array of shape (n_samples,), optional
+
+    Returns
+    -------
+    float
+        Σ_i Σ_j (p_ij − [y_i = j])² / n, between zero, which is best, and two. For two classes, it
+        is twice the score of one class alone.
+
+    Examples
+    --------
+    >>> brier_score([0, 1], [[1.0, 0.0], [0.5, 0.5]])  # (0 + 0.5² + 0.5²) / 2
+    0.25
+    """
+    judged = check_judged_samples(y, proba, classes, sample_weight)
+    return mean_over_samples(_squared_errors)(judged)
+
+
+def root_brier_score(
+    y: ArrayLike,
+    proba: ArrayLike,
+    classes: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Return the root-mean-square error of the probabilities, over samples and classes.
+
+    Parameters
+    ----------
+    y, proba, classes, sample_weight
+        As in :func:`brier_score`.
 
     Returns
     -------
@@ -341,15 +366,11 @@ def brier_score(
 
     Examples
     --------
-    >>> y, proba = [0, 1], [[1.0, 0.0], [0.8, 0.2]]
-    >>> round(brier_score(y, proba), 6)  # sqrt((0.8² + 0.8²) / 4)
+    >>> round(root_brier_score([0, 1], [[1.0, 0.0], [0.8, 0.2]]), 6)  # sqrt((0.8² + 0.8²) / 4)
     0.565685
-    >>> round(brier_score(y, proba, per_class=False), 6)
-    0.8
     """
     judged = check_judged_samples(y, proba, classes, sample_weight)
-    losses = _mean_squared_errors if per_class else _squared_errors
-    return root_mean_over_samples(losses)(judged)
+    return root_mean_over_samples(_mean_squared_errors)(judged)
 
 
 def _squared_errors(judged: JudgedSamples) -> Floats:
@@ -572,16 +593,24 @@ for _metric in (
     ),
     Metric(
         "brier_score",
+        mean_over_samples(_squared_errors),
+        needs=("probabilities",),
+        range=(0.0, 2.0),
+        title="Brier score",
+        losses=_squared_errors,
+    ),
+    Metric(
+        "root_brier_score",
         root_mean_over_samples(_mean_squared_errors),
         needs=("probabilities",),
-        title="Brier score",
+        title="root Brier score",
         losses=_squared_errors,
     ),
     Metric(
         "winner_brier_score",
         root_mean_over_samples(_errors_of_winners),
         needs=("confidence",),
-        title="Brier score of the winning class",
+        title="root Brier score of the winning class",
         short_title="winner Brier",
     ),
     Metric(

@@ -160,6 +160,8 @@ def make_training_options(
         weight = own
         if len(class_indices):  # otherwise the rows are on a cluster
             weight = class_weights(classifier.class_weight, classes, class_indices, own)
+        if not arguments:
+            return FitArguments(weight, arguments, own)
         others, validation = split_validation(arguments)
         encoded = tuple([each.encoded(classes) for each in validation])
         return FitArguments(weight, others, own, encoded)

@@ -254,8 +254,11 @@ def needs_calibrator(estimator: Any, calibration: Any) -> bool:
     """Return whether the answers of an estimator need a calibrator that learns."""
     if calibration is None:
         return False
-    is_automatic = isinstance(calibration, str) and calibration == "auto"
-    return not is_automatic or choose_output(estimator, "auto") is Output.MARGIN
+    if not (isinstance(calibration, str) and calibration == "auto"):
+        return True
+    if not hasattr(estimator, "predict") and hasattr(type(estimator), "predict"):
+        return True  # A StackingClassifier, for one, has its methods only once it is fitted.
+    return choose_output(estimator, "auto") is Output.MARGIN
 
 
 def calibration_weights(options: TrainingOptions) -> Floats:

@@ -195,8 +195,9 @@ def _print_scheme(scheme: Scheme) -> str:
     if len(text) > MAX_CHARACTERS:
         raise ArgumentError(
             f"the scheme cannot be saved: its control text has {len(text):,} characters, and texts "
-            f"of more than {MAX_CHARACTERS:,} cannot be read. Use a code with fewer partitions, a "
-            "design such as one-vs-rest or orthogonal, or a tree."
+            f"of more than {MAX_CHARACTERS:,} cannot be read. Use a code with fewer partitions, "
+            "one-vs-rest, an orthogonal code with random_state=0, or a tree. To keep this model, "
+            "use joblib.dump."
         )
     return text
 

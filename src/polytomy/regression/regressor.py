@@ -153,9 +153,11 @@ memory_budget, prediction_dtype, shared_preprocessing
         weight = check_weights(sample_weight, len(y))
         n_bins = None if isinstance(self.n_bins, str) else int(self.n_bins)
         bins = make_bins(y, weight, n_bins)
-        classifier = PolytomyClassifier(
-            **{name: getattr(self, name) for name in CLASSIFIER_PARAMETERS}, keep_out_of_fold=True
-        )
+        given = {name: getattr(self, name) for name in CLASSIFIER_PARAMETERS}
+        if isinstance(self.final_calibration, str) and self.final_calibration == "auto":
+            # A bin may have too few samples for "auto", but a cut between bins has all of them.
+            given["final_calibration"] = "decoder"
+        classifier = PolytomyClassifier(**given, keep_out_of_fold=True)
         fit_params, validation = split_validation(fit_params)
         for each in validation:
             fit_params |= each.with_labels(bins.assign).arguments()

@@ -32,6 +32,7 @@ def test_blocks_have_the_scores_of_all_samples_at_once(cuts, merges):
             "accuracy": np.mean(y == predicted),
             "uncertainty_coefficient": metrics.uncertainty_coefficient(y, predicted),
             "brier_score": metrics.brier_score(y, P, CLASSES),
+            "root_brier_score": metrics.root_brier_score(y, P, CLASSES),
             "winner_brier_score": metrics.winner_brier_score(y, P, CLASSES),
             "log_loss": metrics.log_loss(y, P, CLASSES),
             "calibration_error": metrics.classwise_calibration_error(y, P, CLASSES),

@@ -30,7 +30,7 @@ def test_known_categories_give_the_same_features_in_blocks(write_file):
 
 
 def test_an_unknown_value_is_an_error_with_its_place(write_file):
-    words = r'line 2, column 1 .*"red" is not one of the known values blue'
+    words = r'line 2, column 1 .*"red" is not one of the known values blue\. Correct it, leave out'
     with pytest.raises(DataError, match=words):
         list(open_blocks(write_file(COLOURS), categories={"colour": ["blue"]}))
 

@@ -203,6 +203,10 @@ def test_targets_of_a_regressor_must_be_finite_numbers(frame):
         (np.array(["2024-01-01", "2024-02-01"] * 2, "datetime64[D]"), "such as 2024-01-01. If"),
         (np.array(["2024-01-01", "2024-02-01"] * 2, "datetime64[ns]"), "y has dates or durations"),
         ([date(2024, 1, 1), date(2024, 2, 1)] * 2, "such as 2024-01-01. If they are classes"),
+        (
+            pd.Series(pd.period_range("2024-01", periods=2, freq="M").repeat(2)),
+            r"objects, such as Period\('2024-01', 'M'\)\. Convert it to text, y\.astype\(str\), or",
+        ),
         (np.eye(4, 2, dtype=int), "y has 2 columns; .* sklearn.multioutput.MultiOutputClassifier"),
         ([["a", "b"]] * 4, "y has 2 columns; a classifier predicts one label for each sample"),
     ],

@@ -9,7 +9,12 @@ from sklearn import metrics as sklearn_metrics
 from polytomy import metrics
 from polytomy.errors import ArgumentError
 
-SCORES_OF_PROBABILITIES = [metrics.brier_score, metrics.winner_brier_score, metrics.log_loss]
+SCORES_OF_PROBABILITIES = [
+    metrics.brier_score,
+    metrics.root_brier_score,
+    metrics.winner_brier_score,
+    metrics.log_loss,
+]
 
 
 @st.composite
@@ -77,13 +82,12 @@ class TestUncertaintyCoefficient:
 def test_brier_scores_equal_those_worked_by_hand():
     y, proba, classes = ["a", "c"], [[0.7, 0.2, 0.1], [0.6, 0.2, 0.2]], ["a", "b", "c"]
     # 0.3² + 0.2² + 0.1² = 0.14 for the first sample, 0.6² + 0.2² + 0.8² = 1.04 for the second.
-    assert metrics.brier_score(y, proba, classes) == pytest.approx(math.sqrt((0.14 + 1.04) / 6))
-    assert metrics.brier_score(y, proba, classes, per_class=False) == pytest.approx(
-        math.sqrt((0.14 + 1.04) / 2)
+    assert metrics.brier_score(y, proba, classes) == pytest.approx((0.14 + 1.04) / 2)
+    assert metrics.root_brier_score(y, proba, classes) == pytest.approx(
+        math.sqrt((0.14 + 1.04) / 6)
     )
-    assert metrics.brier_score(y, proba, classes, sample_weight=[3, 1]) == pytest.approx(
-        math.sqrt((3 * 0.14 + 1.04) / 12)
-    )
+    weighted = metrics.root_brier_score(y, proba, classes, sample_weight=[3, 1])
+    assert weighted == pytest.approx(math.sqrt((3 * 0.14 + 1.04) / 12))
 
 
 def test_the_winner_brier_score_equals_one_worked_by_hand():
@@ -118,9 +122,10 @@ def test_scores_agree_with_scikit_learn(samples):
         sklearn_metrics.log_loss(y, proba, labels=labels, sample_weight=weight)
     )
     squares = np.square(proba - np.eye(n_classes)[y]).sum(axis=1)
-    assert metrics.brier_score(
-        y, proba, per_class=False, sample_weight=weight
-    ) ** 2 == pytest.approx(np.average(squares, weights=weight))
+    score = metrics.brier_score(y, proba, sample_weight=weight)
+    assert score == pytest.approx(np.average(squares, weights=weight))
+    root = metrics.root_brier_score(y, proba, sample_weight=weight)
+    assert root == pytest.approx(np.sqrt(score / n_classes))
 
 
 @pytest.mark.parametrize("score", SCORES_OF_PROBABILITIES)

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.ensemble import StackingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from polytomy import PolytomyClassifier
 from polytomy.calibration.calibrators import IsotonicCalibrator, SigmoidCalibrator
@@ -84,3 +86,15 @@ def test_maps_that_have_learnt_nothing_or_much_are_not_learnt_again():
     parts = composition.out_of_fold, composition.binaries, composition.dichotomies
     found = cross_decisions(*parts, every=True)
     np.testing.assert_array_equal(found, composition.out_of_fold.decisions(composition.binaries))
+
+
+@pytest.mark.parametrize(
+    ("last", "calibrator"), [(None, type(None)), (LinearSVC(), SigmoidCalibrator)]
+)
+def test_an_estimator_that_has_its_methods_once_fitted_is_trained(last, calibrator):
+    classes = np.arange(90) % 3
+    X = np.random.default_rng(0).normal(size=(90, 2)) + 4 * classes[:, np.newaxis]
+    stack = StackingClassifier([("tree", DecisionTreeClassifier(random_state=0))], last)
+    classifier = PolytomyClassifier(stack, "one-vs-one", random_state=0).fit(X, classes)
+    assert {type(each.calibrator) for each in classifier.binaries_} == {calibrator}
+    assert classifier.score(X, classes) > 0.9

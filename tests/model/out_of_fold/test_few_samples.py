@@ -35,7 +35,7 @@ def fit(estimator, scheme, samples, **options):
     [SVC(), DecisionTreeClassifier(random_state=0), GaussianNB()],
     ids=lambda estimator: type(estimator).__name__,
 )
-@pytest.mark.parametrize("final_calibration", ["bias", "decoder"])
+@pytest.mark.parametrize("final_calibration", ["auto", "bias"])
 def test_the_class_is_the_one_without_a_final_calibration(
     estimator, scheme, n_of_class, final_calibration
 ):

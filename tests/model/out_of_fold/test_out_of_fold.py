@@ -185,10 +185,12 @@ def test_models_trained_elsewhere_are_calibrated_on_the_given_rows():
     before, given, new = np.split(np.random.default_rng(0).permutation(len(y)), [600, 1200])
     forest = RandomForestClassifier(20, max_depth=6, random_state=0).fit(X[before], y[before])
     own = log_loss(y[new], forest.predict_proba(X[new]))
-    frozen = PolytomyClassifier(FrozenEstimator(forest), "direct").fit(X[given], y[given])
+    frozen = PolytomyClassifier(FrozenEstimator(forest), "direct", random_state=0)
+    frozen.fit(X[given], y[given])
     by_name = PolytomyClassifier(
         scheme="forest 0 / 1 / 2 / 3 / 4 / 5 / 6 / 7 / 8 / 9; {0 1 2 3 4 5 6 7 8 9}",
         models={"forest": forest},
+        random_state=0,
     ).fit(X[given], y[given])
     for classifier in (frozen, by_name):
         assert classifier.estimators_ == [forest]

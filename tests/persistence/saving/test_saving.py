@@ -149,6 +149,16 @@ def test_a_scheme_that_could_not_be_read_is_not_written(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_way_out_of_a_text_that_is_too_long_is_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(compositions, "MAX_CHARACTERS", 10**5)
+    orthogonal = [of_many_classes(designs.orthogonal(1100, random_state=k)) for k in (0, 7)]
+    words = r"an orthogonal code with random_state=0, or a tree\. To keep this model, use joblib"
+    with pytest.raises(ArgumentError, match=words):
+        save(orthogonal[1], tmp_path / "m.polytomy")
+    save(orthogonal[0], tmp_path / "m.polytomy")
+    assert load(tmp_path / "m.polytomy").scheme_ == orthogonal[0].scheme_
+
+
 def test_a_model_that_could_not_be_loaded_is_not_written(tmp_path):
     classifier = PolytomyClassifier(LogisticRegression(), final_calibration=None).fit(X, Y)
     classifier.binaries_[1].estimator.coef_[0, 2] = 1e101

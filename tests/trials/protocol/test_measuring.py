@@ -73,7 +73,9 @@ def test_scores_are_those_of_the_scheme_trained_apart(sorted_dataset, protocol, 
     assert scores["accuracy"] == pytest.approx(accuracy_score(y, predicted))
     assert scores["log_loss"] == pytest.approx(log_loss(y, probabilities))
     truth = (y[:, None] == classifier.classes_).astype(float)
-    assert scores["brier_score"] == pytest.approx(np.sqrt(np.mean((probabilities - truth) ** 2)))
+    squares = (probabilities - truth) ** 2
+    assert scores["brier_score"] == pytest.approx(squares.sum(axis=1).mean())
+    assert scores["root_brier_score"] == pytest.approx(np.sqrt(squares.mean()))
     right = predicted == y
     assert scores["winner_brier_score"] == pytest.approx(
         np.sqrt(np.mean((probabilities.max(axis=1) - right) ** 2))

@@ -34,8 +34,8 @@ PAIRS = [(pair.configuration, pair.method) for pair in PAPER_PAIRS]
         ("predict_seconds", "segment", ("empirical-tree", "least-squares"), 0.03, 5e-6),
         ("uncertainty_coefficient", "shuttle", ("orthogonal", "least-squares"), 0.974, 0.002),
         ("uncertainty_coefficient", "urban", ("tree", "least-squares"), 0.727, 0.030),
-        ("brier_score", "letter", ("one-vs-one", "least-squares"), 0.0480, 0.0008),
-        ("brier_score", "sat", ("empirical-tree", "least-squares"), 0.149, 0.004),
+        ("root_brier_score", "letter", ("one-vs-one", "least-squares"), 0.0480, 0.0008),
+        ("root_brier_score", "sat", ("empirical-tree", "least-squares"), 0.149, 0.004),
         ("winner_brier_score", "humidity", ("one-vs-rest", "least-squares"), 0.419, 0.005),
         ("winner_brier_score", "pendigits", ("empirical-tree", "greedy"), 0.076, 0.006),
     ],
@@ -50,7 +50,7 @@ def test_figures_equal_those_of_the_tables(measure, dataset, pair, mean, std):
         ("uncertainty_coefficient", 8 * 8),
         ("winner_brier_score", 8 * 8),
         ("predict_seconds", 8 * 8),
-        ("brier_score", 8 * 6),  # none for greedy trees
+        ("root_brier_score", 8 * 6),  # none for greedy trees
         ("fit_seconds", 8 * 8),  # shared by both methods of a tree
         ("accuracy", 0),
     ],
@@ -62,7 +62,7 @@ def test_every_cell_of_every_table_is_present(measure, n_figures):
 
 def test_pairs_with_a_final_calibration_are_not_in_the_paper():
     calibrated = [pair for pair in pairs_from(calibrated=True) if pair.final_calibration]
-    for measure in ("fit_seconds", "predict_seconds", "brier_score"):
+    for measure in ("fit_seconds", "predict_seconds", "root_brier_score"):
         for pair in calibrated:
             name = (pair.configuration, pair.method)
             assert find_published(measure, "sat", name) is None
@@ -71,7 +71,7 @@ def test_pairs_with_a_final_calibration_are_not_in_the_paper():
 
 def test_a_figure_may_have_a_note():
     pair = ("orthogonal", "least-squares")
-    assert find_published("brier_score", "letter", pair).note == "random code"
+    assert find_published("root_brier_score", "letter", pair).note == "random code"
     with pytest.raises(ArgumentError, match=r"measure must be .* got 'brier'"):
         find_published("brier", "letter", pair)
 
@@ -83,9 +83,9 @@ def test_a_figure_may_have_a_note():
         ("uncertainty_coefficient", 0.819, "agrees"),
         ("uncertainty_coefficient", 0.821, "better"),
         ("uncertainty_coefficient", 0.779, "worse"),
-        ("brier_score", 0.138, "agrees"),
-        ("brier_score", 0.136, "better"),
-        ("brier_score", 0.154, "worse"),
+        ("root_brier_score", 0.138, "agrees"),
+        ("root_brier_score", 0.136, "better"),
+        ("root_brier_score", 0.154, "worse"),
     ],
 )
 def test_cells_agree_within_two_standard_deviations(measure, value, verdict):

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 from scipy.sparse import csc_matrix, csr_array
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.decomposition import PCA
@@ -93,7 +93,7 @@ class DecidesOnly(ClassifierMixin, BaseEstimator):
 
 def _frozen(learner):
     """Return a function of training data that returns a model that was fitted to it."""
-    return lambda X, y: FrozenEstimator(learner.fit(X, y))
+    return lambda X, y: FrozenEstimator(clone(learner).fit(X, y))
 
 
 # Estimators, or functions of the training data that return one.
@@ -147,7 +147,7 @@ LEARNERS = {
     "composition": pt.PolytomyClassifier(LinearSVC(), final_calibration=None, cv=2),
     "frozen rbf": _frozen(SVC()),
     "frozen logistic": _frozen(LogisticRegression(max_iter=50)),
-    "frozen tree": _frozen(DecisionTreeClassifier(max_depth=2)),
+    "frozen tree": _frozen(DecisionTreeClassifier(max_depth=2, random_state=0)),
 }
 
 FOR_SMALL_FEATURES = {

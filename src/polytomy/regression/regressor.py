@@ -62,8 +62,11 @@ class PolytomyRegressor(
         together.
     statistic : {"mean", "median"}, default="mean"
         What `predict` returns.
-    solver, calibration, final_calibration, cv, models, n_jobs, random_state, verbose, \
-memory_budget, prediction_dtype, shared_preprocessing
+    final_calibration : {"decoder", "bias", "auto"}, None or calibrator, default="decoder"
+        As for `PolytomyClassifier`. "auto" would learn no decoder from small bins, although each
+        cut between bins has all samples.
+    solver, calibration, cv, models, n_jobs, random_state, verbose, memory_budget, \
+prediction_dtype, shared_preprocessing
         As for `PolytomyClassifier`. The solver must give probabilities.
 
     Attributes
@@ -107,7 +110,7 @@ memory_budget, prediction_dtype, shared_preprocessing
         statistic: str = "mean",
         solver: Solver = "auto",
         calibration: Any = "auto",
-        final_calibration: Any = "auto",
+        final_calibration: Any = "decoder",
         cv: Any = "auto",
         models: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
@@ -153,11 +156,9 @@ memory_budget, prediction_dtype, shared_preprocessing
         weight = check_weights(sample_weight, len(y))
         n_bins = None if isinstance(self.n_bins, str) else int(self.n_bins)
         bins = make_bins(y, weight, n_bins)
-        given = {name: getattr(self, name) for name in CLASSIFIER_PARAMETERS}
-        if isinstance(self.final_calibration, str) and self.final_calibration == "auto":
-            # A bin may have too few samples for "auto", but a cut between bins has all of them.
-            given["final_calibration"] = "decoder"
-        classifier = PolytomyClassifier(**given, keep_out_of_fold=True)
+        classifier = PolytomyClassifier(
+            **{name: getattr(self, name) for name in CLASSIFIER_PARAMETERS}, keep_out_of_fold=True
+        )
         fit_params, validation = split_validation(fit_params)
         for each in validation:
             fit_params |= each.with_labels(bins.assign).arguments()

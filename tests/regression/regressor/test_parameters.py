@@ -14,10 +14,10 @@ def test_all_parameters_but_those_of_bins_go_to_the_classifier():
     assert classes == {"class_weight", "class_order", "keep_out_of_fold", "reservoir_size"}
 
 
-def test_defaults_are_those_of_the_classifier_but_for_the_scheme():
+def test_defaults_are_those_of_the_classifier_but_for_the_scheme_and_its_decoder():
     ours, theirs = PolytomyRegressor(), PolytomyClassifier()
     differing = [k for k in CLASSIFIER_PARAMETERS if getattr(ours, k) != getattr(theirs, k)]
-    assert differing == ["scheme"]
+    assert sorted(differing) == ["final_calibration", "scheme"]
 
 
 @pytest.mark.parametrize(("name", "value"), [("n_jobs", 0), ("verbose", -1), ("n_bins", 0)])

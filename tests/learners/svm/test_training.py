@@ -181,10 +181,10 @@ class TestData:
         problems = [rest(codes, 1), pair(codes, 0, 2)]
         for near, far in zip(
             share(svc, X, problems, seeds=[0, 1]),
-            share(svc, X + 1e6, problems, seeds=[0, 1]),
+            share(svc, X + 2e4, problems, seeds=[0, 1]),
             strict=True,
         ):
-            np.testing.assert_allclose(near.scores(X), far.scores(X + 1e6), rtol=0, atol=0.005)
+            np.testing.assert_allclose(near.scores(X), far.scores(X + 2e4), rtol=0, atol=0.005)
 
     def test_rows_outside_of_all_problems_do_not_matter(self):
         X, codes = clouds(90)

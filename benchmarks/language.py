@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from polytomy import designs, parse
 from polytomy.language import Source, parse_text
-from polytomy.scheme.reading import resolve
+from polytomy.scheme.reading import resolve_tree
 
 WIDTHS = (50, 100, 200, 500, 1000)  # number of classes in one-vs-one
 DEPTHS = (1_000, 5_000, 20_000, 50_000)  # number of levels in a chain
@@ -52,7 +52,7 @@ def measure(name: str, text: str) -> Row:
     repeats = 3 if len(text) < 3e6 else 1
     source = Source(text)
     parsing, tree = best_time(lambda: parse_text(source), repeats)
-    resolving, _ = best_time(lambda: resolve(tree, source), repeats)
+    resolving, _ = best_time(lambda: resolve_tree(tree, source), repeats)
     memory = peak_memory() - before
     scheme = parse(text)
     printing, printed = best_time(lambda: str(scheme), repeats)

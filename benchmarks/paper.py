@@ -25,7 +25,7 @@ MEASURES = (
     "predict_seconds",
 )
 SIGNS = {"agrees": "", "better": " ▲", "worse": " ▼"}
-SHORT = {"least-squares": "lsq", "": ""}
+SHORT = {"least-squares": "lsq"}
 
 
 def format_table(measure: str, cells: list[Beside]) -> str:
@@ -39,7 +39,7 @@ def format_table(measure: str, cells: list[Beside]) -> str:
         f"|---|{'---|' * len(datasets)}",
     ]
     for pair in pairs:
-        name = " ".join([pair[0], SHORT.get(pair[1], pair[1])]).strip()
+        name = f"{pair[0]} {SHORT.get(pair[1], pair[1])}"
         texts = [
             f"{format_cell(each.ours, ' ± ')} ({each.theirs.mean:g}){SIGNS[each.verdict]}"
             if (each := by_place.get((pair, dataset)))

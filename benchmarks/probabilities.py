@@ -55,7 +55,7 @@ def measure(name: str) -> list[dict[str, Any]]:
                     "classifier": peer,
                     "seed": seed,
                     "log-loss": pt.metrics.log_loss(part.y_test, proba, classifier.classes_),
-                    "Brier": pt.metrics.brier_score(part.y_test, proba, classifier.classes_),
+                    "Brier score": pt.metrics.brier_score(part.y_test, proba, classifier.classes_),
                     "accuracy": float((winners == part.y_test).mean()),
                     "predict is argmax": agrees,
                 }
@@ -72,7 +72,7 @@ def summarise(rows: list[dict[str, Any]]) -> None:
         for name in names:
             own = [row for row in rows if (row["dataset"], row["classifier"]) == (dataset, name)]
             losses = [row["log-loss"] for row in own]
-            brier = np.mean([row["Brier"] for row in own])
+            brier = np.mean([row["Brier score"] for row in own])
             cells += f"{np.mean(losses):13.4f} ±{np.std(losses, ddof=1):7.4f}{brier:12.4f}"
         print(f"{dataset:10}{cells}")
 

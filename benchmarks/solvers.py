@@ -1,9 +1,7 @@
 """How fast is least squares, compared with NumPy and SciPy?
 
 20,000 samples: probabilities from a flat Dirichlet distribution, and the decision values they imply
-with noise of 0.2. "Confident" decision values, of 1000 samples, are 0.95 for the sides of a random
-class and -0.95 for the others, with noise of 0.05; every twentieth is wrong. Two threads. Every
-case runs in its own process, to measure peak memory. Peers:
+with noise of 0.2. Two threads. Every case runs in its own process, to measure peak memory. Peers:
 
 - `scipy.optimize.nnls`, sample by sample, with the sum of the probabilities as an extra row of
   large weight; timed on 500 samples;
@@ -40,7 +38,7 @@ from polytomy.solvers.least_squares import solve_by, solve_least_squares
 
 Floats = NDArray[np.float64]
 
-N_SAMPLES, N_CONFIDENT = 20_000, 1000
+N_SAMPLES = 20_000
 N_TIMED_ONE_BY_ONE = 500
 SECONDS_PER_TIMING = 3.0
 LEAST_REPEATS = 5
@@ -75,8 +73,6 @@ CASES = [
     *(Case("adjacent", n, "nnls", 100) for n in (10, 26, 100)),
     Case("strict, 40 rows", 26, "nnls", 10),
     Case("ternary, 60 rows", 26, "nnls", 10),
-    Case("strict, 100 rows, confident", 1000, "nnls", 5),
-    Case("ternary, 150 rows, confident", 1000, "nnls", 5),
     *(Case("one-vs-one", n, "batched solve", 3) for n in (10, 26)),
     *(Case("tree", n, "steps over nodes", 1) for n in (26, 1000)),
 ]
@@ -141,13 +137,6 @@ def make_decisions(code: CodingMatrix, n_samples: int) -> Floats:
     r = np.ascontiguousarray(r)
     r += 0.2 * rng.standard_normal(r.shape)
     return np.clip(r, -1.0, 1.0, out=r)
-
-
-def make_confident_decisions(code: CodingMatrix) -> Floats:
-    rng = np.random.default_rng(0)
-    r = 0.95 * code.matrix[:, rng.integers(0, code.n_classes, N_CONFIDENT)].T.astype(np.float64)
-    r *= rng.choice([1.0, -1.0], r.shape, p=[0.95, 0.05])
-    return np.clip(r + 0.05 * rng.standard_normal(r.shape), -1.0, 1.0)
 
 
 def best_time(work: Callable[[], object], seconds: float = SECONDS_PER_TIMING) -> float:
@@ -225,8 +214,7 @@ PEERS = {
 
 def measure(case: Case) -> Result:
     code = make_code(case.work, case.n_classes)
-    is_confident = case.work.endswith("confident")
-    decisions = make_confident_decisions(code) if is_confident else make_decisions(code, N_SAMPLES)
+    decisions = make_decisions(code, N_SAMPLES)
     solve_least_squares(code, decisions[:N_TIMED_ONE_BY_ONE])  # compiles
     before = reset_peak_memory()
     probabilities = solve_least_squares(code, decisions)

@@ -110,11 +110,15 @@ def test_scalers_before_the_classifier_are_part_of_the_model(run, scaler):
     assert_same(run, pipeline, new * units + zeros)
 
 
-def test_an_ensemble_is_the_mean_of_its_members(run):
+@pytest.mark.parametrize("final_calibration", ["auto", None])
+@pytest.mark.parametrize("scheme", ["pool", "random-trees"])
+def test_the_members_of_a_pool_are_combined_as_in_the_classifier(run, scheme, final_calibration):
     X, y, new = made_data()
-    ensemble = pt.designs.tree_ensemble(np.unique(y), n_trees=4, random_state=0)
-    classifier = pt.PolytomyClassifier(SVC(gamma=0.2), ensemble, random_state=0).fit(X, y)
+    options = {"final_calibration": final_calibration, "random_state": 0}
+    classifier = pt.PolytomyClassifier(SVC(gamma=0.2), scheme, **options).fit(X, y)
     assert_same(run, classifier, new)
+    if final_calibration is not None:
+        assert_same(run, with_decoder(classifier), new)
 
 
 def test_binaries_rearranged_with_swapped_sides_give_the_same_answers(run, fitted):

@@ -7,6 +7,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import minimize
+from scipy.special import logsumexp, softmax
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_blobs
@@ -193,6 +195,11 @@ def test_a_verbose_search_reports_each_fold(iris, capsys):
         ({"candidates": {"mine": "m {setosa"}}, "^candidates has 'mine': scheme:1:"),
         ({"candidates": {"mine": [[1, 2, 1]]}}, "^candidates has 'mine': "),
         ({"cv": 1}, "cv=1 must be"),
+        ({"pool": 1}, "pool must be an integer of at least 2 or None; got 1"),
+        (
+            {"pool": 2, "candidates": ["tree", ("one-vs-one", "voting")], "scoring": "accuracy"},
+            "^pool=2 combines probabilities, and the solver of 'one-vs-one, voting', \"voting\"",
+        ),
         ({"drop_losers": "no"}, "drop_losers must be True or False; got 'no'"),
         ({"param_grid": {"var_smooth": [1]}}, r"""mean "var_smoothing"\?"""),
         ({"final_calibration": "bais"}, 'final_calibration must be .*"bias"\\?'),
@@ -641,8 +648,132 @@ def test_one_point_of_a_grid_may_fail(iris):
 
 def test_automatic_schemes_leave_out_designs_that_the_learner_cannot_train(iris):
     X, y = iris
-    with pytest.warns(
-        FitFailedWarning, match="candidate 'one-vs-rest' is left out: it failed: Flo"
-    ):
+    with pytest.warns(FitFailedWarning, match="candidate 'orthogonal' is left out: it failed: Flo"):
         classifier = PolytomyClassifier(Touchy(), "auto", random_state=0).fit(X, y)
     assert classifier.score(X, y) > 0.9
+
+
+# -- pools -----------------------------------------------------------------------------------------
+
+POOL_GRID = {"C": [0.1, 1, 10], "gamma": [0.1, 1.0]}
+
+
+def pool_of(samples, **options):
+    given = {"param_grid": POOL_GRID, "cv": 3, "random_state": 0, "pool": 3, **options}
+    return SchemeSearchCV(SVC(), ["one-vs-one"], **given).fit(*samples)
+
+
+def objective(weights, logarithms, truth):
+    """Return minus the log-likelihood of the weights of a pool, and their prior."""
+    n_members, n_samples, _ = logarithms.shape
+    logits = np.tensordot(weights, logarithms, 1)
+    losses = logsumexp(logits, axis=1) - logits[np.arange(n_samples), truth]
+    return losses.sum() + np.sum((weights - 1 / n_members) ** 2) / 2
+
+
+@pytest.fixture(scope="module")
+def overlapping():
+    return make_blobs(240, centers=4, cluster_std=3.0, random_state=0)
+
+
+def test_a_pool_has_the_best_candidates(overlapping):
+    search = pool_of(overlapping, drop_losers=False)
+    results = search.cv_results_
+    best = np.argsort(results["mean_log_loss"], kind="stable")[:3]
+    assert [each.name for each in search.pool_] == results["candidate"][best].tolist()
+    assert set(np.flatnonzero(results["is_chosen"])) == set(best)
+    assert search.best_index_ == best[0]
+    assert search.best_params_ == results["params"][best[0]]
+    assert search.best_estimator_.pool_weights_.shape == (3,)
+
+
+def test_a_pool_weighs_the_logarithms_of_what_its_members_say_alone(overlapping):
+    X, y = overlapping
+    search = pool_of(overlapping)
+    logits = np.zeros((len(y), 4))
+    for weight, each in zip(search.best_estimator_.pool_weights_, search.pool_, strict=True):
+        alone = PolytomyClassifier(SVC(**each.params), random_state=0).fit(X, y)
+        logits = logits + weight * np.log(alone.predict_proba(X) + 1e-6)
+    np.testing.assert_allclose(search.predict_proba(X), softmax(logits, axis=1), atol=1e-6)
+
+
+def test_the_score_of_a_pool_has_weights_from_the_other_folds(overlapping):
+    X, y = overlapping
+    folds = list(StratifiedKFold(3).split(X, y))
+    search = pool_of(overlapping, cv=folds)
+    proba = np.empty((3, len(y), 4))
+    for rows, held_out in folds:
+        for own, each in zip(proba, search.pool_, strict=True):
+            alone = PolytomyClassifier(SVC(**each.params), random_state=0).fit(X[rows], y[rows])
+            own[held_out] = alone.predict_proba(X[held_out])
+    logarithms, losses = np.log(proba + 1e-6), []
+    for rows, held_out in folds:
+        arguments = logarithms[:, rows], y[rows]
+        found = minimize(objective, [1 / 3] * 3, arguments, bounds=[(0, None)] * 3, tol=1e-10).x
+        pooled = softmax(np.tensordot(found, logarithms[:, held_out], 1), axis=1)
+        losses.append(-np.log(pooled[np.arange(len(held_out)), y[held_out]]).mean())
+    assert search.best_score_ == pytest.approx(-np.mean(losses), abs=1e-4)
+
+
+def test_without_a_final_calibration_a_pool_is_the_mean(overlapping):
+    X, y = overlapping
+    search = pool_of(overlapping, final_calibration=None)
+    alone = [
+        PolytomyClassifier(SVC(**each.params), random_state=0, final_calibration=None).fit(X, y)
+        for each in search.pool_
+    ]
+    expected = np.mean([each.predict_proba(X) for each in alone], axis=0)
+    np.testing.assert_allclose(search.predict_proba(X), expected, atol=1e-6)
+
+
+def test_schemes_solvers_and_models_of_a_pool_are_those_of_its_members(iris):
+    X, y = iris
+    candidates = ["one-vs-rest", "ordered", ("one-vs-one", "divergence"), "tree"]
+    options = {"cv": 3, "random_state": 0, "class_order": ["setosa", "versicolor", "virginica"]}
+    search = SchemeSearchCV(GaussianNB(), candidates, pool=4, **options).fit(X, y)
+    composition = search.best_estimator_.composition_
+    auto = {"one-vs-rest": "divergence"}
+    expected = [
+        auto.get(each.name, "least-squares") if each.solver == "auto" else each.solver
+        for each in search.pool_
+    ]
+    assert list(composition.solvers) == expected
+    assert search.best_estimator_.scheme == [each.scheme for each in search.pool_]
+    assert search.score(X, y) > 0.9
+    np.testing.assert_allclose(search.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_candidates_that_fail_are_not_in_the_pool(iris):
+    X, y = iris
+    candidates = ["one-vs-rest", "one-vs-one", ("one-vs-one", "divergence")]
+    search = SchemeSearchCV(Touchy(), candidates, cv=3, random_state=0, pool=3)
+    with pytest.warns(FitFailedWarning, match="candidate 'one-vs-rest' is left out"):
+        search.fit(X, y)
+    assert {each.name for each in search.pool_} == {"one-vs-one", "one-vs-one, divergence"}
+    assert len(search.best_estimator_.pool_weights_) == 2
+
+
+def test_a_pool_with_one_candidate_left_is_that_candidate(iris):
+    X, y = iris
+    search = SchemeSearchCV(GaussianNB(), ["tree"], cv=3, random_state=0, pool=4).fit(X, y)
+    alone = SchemeSearchCV(GaussianNB(), ["tree"], cv=3, random_state=0).fit(X, y)
+    assert [each.name for each in search.pool_] == ["tree"]
+    np.testing.assert_array_equal(search.predict_proba(X), alone.predict_proba(X))
+    assert search.best_score_ == alone.best_score_
+
+
+def test_as_many_candidates_as_the_pool_needs_are_not_dropped(overlapping):
+    options = {"scoring": "log_loss", "param_grid": {"C": [1e-3, 1.0, 1e4], "gamma": [1e-4, 0.1]}}
+    search = pool_of(overlapping, **options, pool=5)
+    assert len(search.pool_) == 5
+    assert search.cv_results_["n_folds"].tolist().count(3) >= 5
+
+
+def test_a_pool_is_saved_and_pickled(overlapping, tmp_path):
+    X, _ = overlapping
+    search = pool_of(overlapping)
+    pt.save(search.best_estimator_, tmp_path / "pool.polytomy")
+    loaded = pt.load(tmp_path / "pool.polytomy")
+    np.testing.assert_allclose(loaded.predict_proba(X), search.predict_proba(X), atol=1e-12)
+    again = pickle.loads(pickle.dumps(search))
+    np.testing.assert_array_equal(again.predict_proba(X), search.predict_proba(X))

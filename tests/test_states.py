@@ -67,7 +67,7 @@ PICKED = TrainedBinary(
 )
 CONSTANT = TrainedBinary("a", Output.CONSTANT, constant=-0.5)
 SIDE = TrainedBinary("m/1", Output.SIDE, SIDED, positive_index=2)
-FINAL = FinalCalibration(BIAS, {"accuracy": 0.5}, np.full((2, 2), 0.5), ROWS)
+FINAL = FinalCalibration(BIAS, {"accuracy": 0.5}, conformity=ROWS)
 FREQUENCIES = ClassFrequencies(np.array([0.5, 0.5]), np.array([0.25, 0.75]))
 PRIOR = PriorShift(np.array([1.0, 0.0]), np.array([0.25, 0.75]))
 COSTS = Costs(np.ones((2, 2)))
@@ -208,11 +208,9 @@ TINY = np.array([1e-200, 1e-200])
         (SCORES, "weight", TINY, "an array of positive numbers"),
         (SCORES, "final_calibration", None, "a name or an object"),
         (SCORES, "seed", -1, "an integer from 0 to 4294967295"),
-        (SCORES, "keeps_probabilities", 1, "true or false"),
         (FINAL, "map", SIGMOID, "a kind of final calibration"),
         (FINAL, "score", 3, "a dict of values by name"),
         (FINAL, "score", {"accuracy": "x"}, "a number from"),
-        (FINAL, "probabilities", np.full((2, 2), 0.6), "whose rows sum to one"),
         (FINAL, "conformity", SIGMOID, "a kind of conformity"),
         (FREQUENCIES, "data", np.array([0.5, 0.6]), "probabilities that sum to one"),
         (FREQUENCIES, "model", np.array([1.5, -0.5]), "an array of numbers from 0"),

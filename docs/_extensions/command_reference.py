@@ -9,7 +9,7 @@ from typing import Any
 import typer.main
 
 from polytomy.cli.app import app
-from polytomy.cli.help_pages import describe_panels
+from polytomy.cli.help_pages import describe_parameter
 
 __all__ = ["describe_command", "describe_commands", "setup"]
 
@@ -41,16 +41,47 @@ def describe_command(title: str, command: Any) -> str:
     context = typer.Context(command, info_name=title)
     usage = " ".join(command.collect_usage_pieces(context))
     lines = [f"## {title}", "", "```text", f"{title} {usage}", "```", "", _clean(command.help), ""]
-    for panel in describe_panels(command, context):
-        kind = (
-            "option" if panel.title not in ("Arguments", "Commands") else panel.title[:-1].lower()
-        )
-        if panel.title not in ("Arguments", "Options", "Commands"):
-            lines += [f"{panel.title}:", ""]
+    for title, rows in _collect_panels(command, context).items():
+        kind = title[:-1].lower() if title in ("Arguments", "Commands") else "option"
+        if title not in ("Arguments", "Options", "Commands"):
+            lines += [f"{title}:", ""]
         lines += [f"| {kind} | meaning |", "|---|---|"]
-        lines += [f"| `{_cell(name)}` | {_cell(meaning)} |" for name, meaning in panel.rows]
+        lines += [f"| `{_cell(name)}` | {_cell(meaning)} |" for name, meaning in rows]
         lines.append("")
     return "\n".join(lines)
+
+
+def _collect_panels(command: Any, context: Any) -> dict[str, list[tuple[str, str]]]:
+    """Return names and meanings: of arguments, of options by topic, of the commands of a group."""
+    panels: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+    for each in command.get_params(context):
+        if getattr(each, "hidden", False):
+            continue
+        is_argument = each.param_type_name == "argument"
+        title = getattr(each, "rich_help_panel", None) or (
+            "Arguments" if is_argument else "Options"
+        )
+        panels.setdefault(title, []).append(_describe(each))
+    for name, found in getattr(command, "commands", {}).items():
+        panels.setdefault("Commands", []).append((name, (found.help or "").split("\n\n")[0]))
+    return {title: rows for title, rows in panels.items() if rows}
+
+
+def _describe(parameter: Any) -> tuple[str, str]:
+    """Return what to type for a parameter, and what it means, with its default."""
+    shown = describe_parameter(parameter)
+    value = str(shown.metavar or shown.name.upper())
+    if shown.param_type_name == "argument":
+        return (value if shown.nargs == 1 else f"{value}..."), shown.help
+    name = ", ".join(sorted(shown.opts, key=len))
+    if shown.secondary_opts:
+        name = f"{name} / {', '.join(shown.secondary_opts)}"
+    elif not shown.is_flag:
+        name = f"{name} {value}"
+    if shown.required:
+        return name, f"{shown.help} [required]"
+    has_default = shown.show_default and shown.default is not None
+    return name, f"{shown.help} [default: {shown.default}]" if has_default else shown.help
 
 
 def _cell(text: str | None) -> str:

@@ -28,7 +28,7 @@ from polytomy.solvers import decode, solve
 
 if TYPE_CHECKING:
     from polytomy import calibration, datasets, distances, persistence, plots, report, trials
-    from polytomy.classifier import PolytomyClassifier
+    from polytomy.classifier import PolytomyClassifier, plan
     from polytomy.export import to_onnx
     from polytomy.model.composition import Composition
     from polytomy.persistence import load, read_libsvm, save
@@ -68,6 +68,7 @@ __all__ = [
     "metrics",
     "parse",
     "persistence",
+    "plan",
     "plots",
     "read",
     "read_libsvm",
@@ -92,6 +93,7 @@ _AT_FIRST_USE = {
     "distances": "polytomy.distances",
     "load": "polytomy.persistence",
     "persistence": "polytomy.persistence",
+    "plan": "polytomy.classifier",
     "plots": "polytomy.plots",
     "read_libsvm": "polytomy.persistence",
     "report": "polytomy.report",

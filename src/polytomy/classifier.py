@@ -7,13 +7,13 @@ from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 
 from polytomy.inputs.arguments import check_parameters
-from polytomy.inputs.training_data import check_training_data, read_class_order
+from polytomy.inputs.training_data import check_training_data
 from polytomy.learners.preparation import resolve_estimator
-from polytomy.learners.workload import TrainingListener
+from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.model.arrangement import Solver
 from polytomy.model.estimator import (
     CLASSIFIER_CHECKS,
@@ -25,10 +25,22 @@ from polytomy.model.estimator import (
     undone_if_interrupted,
     with_callbacks,
 )
-from polytomy.model.fitting import fit_binaries
-from polytomy.model.scheme_argument import SchemeArgument, scheme_from
+from polytomy.model.fitting import TrainingPlan, fit_binaries
+from polytomy.model.scheme_argument import (
+    LIMITED,
+    SchemeArgument,
+    find_known_order,
+    scheme_from,
+)
 from polytomy.model.streaming import StreamingMixin
 from polytomy.selection.choice import choose_scheme
+from polytomy.selection.limited import (
+    FitPlan,
+    choose_best,
+    describe_fit,
+    options_of_comparison,
+    plan_limited,
+)
 
 
 class PolytomyClassifier(
@@ -52,12 +64,15 @@ class PolytomyClassifier(
         calibrated ``decision_function``, otherwise from ``predict``, treated as certain. For
         partitions with more than two sides, it must be able to separate that many classes. A fitted
         model in scikit-learn's FrozenEstimator, with ``scheme="direct"``, is only calibrated.
-    scheme : str, path, Scheme, dict, array or callable, default="one-vs-one"
+    scheme : str, path, Scheme, dict, array, list or callable, default="one-vs-one"
         The name of a design or of an ensemble, control text, a control file, a Scheme or
         SchemeEnsemble, a hierarchy of the classes (nested dicts), a coding matrix (partitions by
-        classes), or a function of (X, y) that returns any of these. "auto" compares designs on
-        held-out folds; "ordered" is for ordered classes: adjacent codes, with the order in
-        `class_order` or one found in the data.
+        classes), or a function of (X, y) that returns any of these. A list of schemes is a pool:
+        all are trained, and their probabilities are combined with weights learnt from out-of-fold
+        probabilities. "pool" is ``["one-vs-one", "orthogonal", "empirical-tree"]``. "auto" compares
+        designs on held-out folds; "limited" does so for models that take only a few classes, with
+        designs of `max_sides` sides; "ordered" is for ordered classes: adjacent codes, with the
+        order in `class_order` or one found in the data.
     solver : str or callable, default="auto"
         How the answers of the binaries become class probabilities: "least-squares", "divergence",
         "hastie-tibshirani", "wu-lin-weng-1", "price" or "libsvm". "voting", "hamming",
@@ -114,11 +129,18 @@ class PolytomyClassifier(
         Maximum number of rows that ``partial_fit`` holds out of training for calibration: a tenth
         of each class, until the reservoir is full. With 0, all rows are used for training and
         nothing is calibrated.
+    max_sides : int, optional
+        Largest number of classes that the estimator takes, and so of sides of a partition. By
+        default what the estimator states as ``max_classes``, ``max_num_classes``,
+        ``max_n_classes`` or ``MAX_NUMBER_OF_CLASSES``, itself or in ``get_inference_config()``, as
+        TabPFN does; otherwise there is no limit.
 
     Attributes
     ----------
     classes_ : array of the class labels
-    class_order_ : list of the labels from first to last, if `class_order` or y has it, or None
+    class_order_ : list of the labels from first to last, or None if their order is not known
+        From `class_order`, from y, or because the classes are numbers and the scheme is for ordered
+        classes ("ordered", "adjacent", "chain" or "chain-backward").
     composition_ : Composition, with binaries, scheme and solver: everything that prediction needs
     out_of_fold_score_ : dict
         Log-loss, Brier score, accuracy and uncertainty coefficient on training samples, predicted
@@ -126,6 +148,7 @@ class PolytomyClassifier(
     out_of_fold_proba_ : array of shape (n_samples, n_classes), with ``keep_out_of_fold=True``
         The probabilities behind these scores; NaN for a sample that no fold holds out, or whose
         class is missing from the fold's training rows.
+    pool_weights_ : array of shape (n_members,), the weight of each scheme of a pool
     prior_ : array of shape (n_classes,), the class frequencies that the probabilities assume
     scheme_ : Scheme or SchemeEnsemble
     estimators_ : list of fitted two-class estimators, in the order of the partitions
@@ -168,6 +191,7 @@ class PolytomyClassifier(
         class_order: Sequence[Any] | None = None,
         shared_preprocessing: bool = False,
         reservoir_size: int = 5000,
+        max_sides: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.scheme = scheme
@@ -186,6 +210,7 @@ class PolytomyClassifier(
         self.class_order = class_order
         self.shared_preprocessing = shared_preprocessing
         self.reservoir_size = reservoir_size
+        self.max_sides = max_sides
 
     # -- training -------------------------------------------------------------------------------
 
@@ -209,14 +234,45 @@ class PolytomyClassifier(
         self._forget()
         check_parameters(self, CLASSIFIER_CHECKS)
         estimator = resolve_estimator(self.estimator)
+        X, y, training = self._prepare(X, y, sample_weight, fit_params)
+        plan = self._plan_fit(X, y, estimator, training)
+        is_compared = len(plan.schemes) > 1
+        options = options_of_comparison(training) if is_compared else training
+        n_to_train = sum(each.trained is None for each in plan.dichotomies)
+        progress = progress_bar(n_to_train) if self.verbose else nullcontext(TrainingListener())
+        with progress as shown:
+            if self.verbose:
+                shown.note(describe_fit(plan, X, options).summary)
+            callbacks = CallbackListener(self, len(plan.dichotomies), X, y, shown)
+            trained = fit_binaries(plan.dichotomies, X, options, callbacks)
+        if is_compared:
+            plan, trained = choose_best(plan, trained, self.solver, training)
+        self.composition_ = plan.compose(trained, self.solver, self.prediction_dtype)
+        callbacks.end(X, y)
+        return self
+
+    def _prepare(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, fit_params: Mapping[str, Any]
+    ) -> tuple[Any, NDArray[Any], TrainingOptions]:
+        """Check the data, set the attributes that describe it, and return it with the options."""
         given_labels = y
         X, y = check_training_data(self, X, y)
         self.classes_, class_indices = np.unique(y, return_inverse=True)
-        self.class_order_ = read_class_order(given_labels, self.classes_, self.class_order)
+        self.class_order_ = find_known_order(
+            self.scheme, given_labels, self.classes_, self.class_order
+        )
         training = make_training_options(
             self, "fit", sample_weight, fit_params, self.classes_, class_indices
         )
+        return X, y, training
+
+    def _plan_fit(
+        self, X: Any, y: NDArray[Any], estimator: Any, training: TrainingOptions
+    ) -> TrainingPlan:
+        """Return which dichotomies to train: those of a scheme, or of several to compare."""
         scheme = self.scheme
+        if isinstance(scheme, str) and scheme == LIMITED:
+            return plan_limited(X, y, estimator, training, self.models, self.random_state)
         if isinstance(scheme, str) and scheme == "auto":
             scheme = choose_scheme(
                 X,
@@ -235,13 +291,50 @@ class PolytomyClassifier(
             y=y,
             random_state=self.random_state,
             class_order=self.class_order_,
+            max_sides=training.max_sides,
         )
-        plan = self._plan(scheme, estimator)
-        n_to_train = sum(each.trained is None for each in plan.dichotomies)
-        progress = progress_bar(n_to_train) if self.verbose else nullcontext(TrainingListener())
-        with progress as shown:
-            callbacks = CallbackListener(self, len(plan.dichotomies), X, y, shown)
-            trained = fit_binaries(plan.dichotomies, X, training, callbacks)
-        self.composition_ = plan.compose(trained, self.solver, self.prediction_dtype)
-        callbacks.end(X, y)
-        return self
+        return self._plan(scheme, estimator)
+
+
+def plan(
+    classifier: PolytomyClassifier,
+    X: Any,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    **fit_params: Any,
+) -> FitPlan:
+    """Return which models a fit would train, on how many rows, and with how many folds.
+
+    Nothing is trained, except that ``scheme="auto"`` has to choose first.
+
+    Parameters
+    ----------
+    classifier : PolytomyClassifier; it stays as it is
+    X, y, sample_weight, **fit_params : the arguments of its `fit`
+
+    Returns
+    -------
+    FitPlan, which prints as a table; `n_models`, `n_folds`, `n_fits` and `models` have the numbers
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_digits(return_X_y=True)
+    >>> classifier = PolytomyClassifier(GaussianNB(), "blocks", max_sides=6, random_state=0)
+    >>> print(plan(classifier, X, y))
+    5 models of up to 6 sides, 2 folds, 15 fits
+    model      sides    rows
+    blocks-00      6    1081
+    blocks-01      6    1073
+    blocks-02      6    1077
+    blocks-03      6    1083
+    blocks-04      6    1075
+    """
+    planned = clone(classifier)
+    check_parameters(planned, CLASSIFIER_CHECKS)
+    estimator = resolve_estimator(planned.estimator)
+    X, y, training = planned._prepare(X, y, sample_weight, fit_params)
+    found = planned._plan_fit(X, y, estimator, training)
+    options = options_of_comparison(training) if len(found.schemes) > 1 else training
+    return describe_fit(found, X, options)

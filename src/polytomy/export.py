@@ -17,6 +17,7 @@ from polytomy.calibration.final import check_export, export_clipping
 from polytomy.classifier import PolytomyClassifier
 from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.inputs.arguments import PRECISIONS, Parameter
+from polytomy.learners.fourier import FourierFeatures
 from polytomy.learners.preparation import list_steps, split_pipeline
 from polytomy.learners.scaling import Scaling, peel_scalers
 from polytomy.model.composition import Composition
@@ -66,9 +67,8 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     """
     _DTYPE.check(dtype)
     import_onnx()
-    scaling, core = _split_scaling(classifier)
+    scaling, features, core = _split_steps(classifier)
     composition: Composition = core.composition_
-    solver: Any = composition.solver
     _check_solver(composition)
     final: Any = None if composition.final is None else composition.final.map
     if final is not None:
@@ -78,14 +78,20 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     X = graph.input("X", dtype, ["n_samples", core.n_features_in_])
     samples = _cast(graph, X, dtype, "float64")
     samples = samples if scaling is None else scaling.to_onnx(samples)
+    samples = samples if features is None else features.to_onnx(graph, samples)
     # With a single class there are no binaries, and only the number of samples matters.
     answers = composition.bank.to_onnx(graph, samples) if composition.binaries else samples
     if final is not None:
         answers = export_clipping(graph, answers)
-    each = [one.to_onnx(graph, answers, solver) for one in composition.arrangements]
-    scores = each[0] if len(each) == 1 else graph.add("Sum", *each) / float(len(each))
-    if final is not None:
-        scores = final.to_onnx(graph, scores, answers)
+    parts = list(zip(composition.arrangements, composition.solvers, strict=True))
+    each = [one.to_onnx(graph, answers, str(solver)) for one, solver in parts]
+    if final is None:
+        scores = each[0] if len(each) == 1 else graph.add("Sum", *each) / float(len(each))
+    elif len(each) == 1:
+        scores = final.to_onnx(graph, each[0], answers)
+    else:
+        own = [answers.take(np.unique(one.columns), axis=1) for one, _ in parts]
+        scores = final.to_onnx(graph, zip(each, own, strict=True))
     if composition.prior is not None:
         scores = composition.prior.to_onnx(graph, scores)
     labels, ranked, costs = classes, scores, composition.costs
@@ -108,8 +114,10 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     return graph.to_model("polytomy", _metadata(classifier, classes))
 
 
-def _split_scaling(classifier: Any) -> tuple[Scaling | None, PolytomyClassifier]:
-    """Return the scaling before the binaries, or None, and the classifier."""
+def _split_steps(
+    classifier: Any,
+) -> tuple[Scaling | None, FourierFeatures | None, PolytomyClassifier]:
+    """Return the scaling and the features before the binaries, if any, and the classifier."""
     before, core = split_pipeline(classifier)
     if not isinstance(core, PolytomyClassifier):
         raise ArgumentError(
@@ -119,6 +127,7 @@ def _split_scaling(classifier: Any) -> tuple[Scaling | None, PolytomyClassifier]
     if not hasattr(core, "composition_"):
         raise ArgumentError("the classifier is not fitted, so there is nothing to export. Fit it.")
     before += list_steps(core.preprocessing_)
+    features = before.pop() if before and isinstance(before[-1], FourierFeatures) else None
     peeled = peel_scalers(make_pipeline(*before, core))
     if peeled is None:
         names = ", ".join(type(step).__name__ for step in before)
@@ -128,24 +137,23 @@ def _split_scaling(classifier: Any) -> tuple[Scaling | None, PolytomyClassifier]
             "classifier that was fitted to transformed samples, and transform samples before they "
             "are given to the ONNX model."
         )
-    return peeled[0], core
+    return peeled[0], features, core
 
 
 def _check_solver(composition: Composition) -> None:
     """Raise an ArgumentError unless the solver can be written as a graph for the scheme."""
-    solver, is_inside = composition.solver, composition.final is not None
-    method = METHODS[solver] if isinstance(solver, str) else None
-    schemes = [each.scheme for each in composition.arrangements]
-    if method is not None and all(method.exports(scheme, is_inside) for scheme in schemes):
-        return
+    is_inside = composition.final is not None
     names = [f'"{each.name}"' for each in METHODS.values() if each.exports_all]
-    raise ArgumentError(
-        Argument("solver", solver),
-        f" cannot be exported; {', '.join(names)} can.",
-        PythonOnly(
-            " classifier.with_solver changes the solver without training the binaries again."
-        ),
-    )
+    for each, solver in zip(composition.arrangements, composition.solvers, strict=True):
+        if isinstance(solver, str) and METHODS[solver].exports(each.scheme, is_inside):
+            continue
+        raise ArgumentError(
+            Argument("solver", solver),
+            f" cannot be exported; {', '.join(names)} can.",
+            PythonOnly(
+                " classifier.with_solver changes the solver without training the binaries again."
+            ),
+        )
 
 
 def _exported_labels(classes: NDArray[Any]) -> NDArray[Any]:

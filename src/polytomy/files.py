@@ -12,13 +12,11 @@ import math
 import mmap
 import os
 import re
-import shutil
 import stat
 import sys
 import tempfile
-import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -26,14 +24,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from polytomy.errors import ArgumentError
-
 _PREFIX = ".polytomy-"
-_TEMPORARY_FILE = re.compile(r"\.polytomy-[a-z0-9_]{8}")
-_TEMPORARY_FOLDER = re.compile(r"\..+\.polytomy-[a-z0-9_]{8}(-earlier)?")
-# What is this old was left over by a process that was killed.
-_SECONDS_UNTIL_OLD = 24 * 3600
-_PART = re.compile(r"part-\d+\.parquet")
 # A spreadsheet runs a cell as a formula if it starts with one of these signs, even if it is quoted.
 # Spreadsheets skip a tab or a line break before a formula; those for East Asian languages also
 # accept the full-width signs.
@@ -49,8 +40,7 @@ def open_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     If the body of the ``with`` statement fails, an existing file stays as it was. A symbolic link
     stays a link, and its target is replaced. A device or a pipe is written to directly.
 
-    A process that is killed while it writes leaves its temporary file behind. The next one that
-    writes to the same folder deletes it when it is a day old.
+    A process that is killed while it writes leaves its temporary file, .polytomy-…, behind.
 
     Parameters
     ----------
@@ -70,7 +60,6 @@ def open_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with given.open("wb") as device:
             yield device
         return
-    _delete_leftovers(target.parent)
     try:
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=_PREFIX)
     except OSError as error:
@@ -88,72 +77,6 @@ def open_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-
-
-@contextmanager
-def open_folder_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary folder that replaces `path` when everything in it is written.
-
-    If the body of the ``with`` statement fails, an existing folder stays as it was. What a killed
-    process left behind is deleted as by `open_atomically`.
-
-    Examples
-    --------
-    >>> target = Path(tempfile.mkdtemp(), "answers")
-    >>> with open_folder_atomically(target) as folder:
-    ...     n_characters = (folder / "part-0.parquet").write_text("42")
-    >>> [file.name for file in target.iterdir()]
-    ['part-0.parquet']
-    """
-    check_output_folder(path)
-    target = Path(path).resolve()
-    _delete_leftovers(target.parent)
-    temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}{_PREFIX}"))
-    earlier = temporary.with_name(f"{temporary.name}-earlier")
-    temporary.chmod(0o777 & ~_read_umask())
-    try:
-        yield temporary
-        if target.exists():
-            target.replace(earlier)
-        temporary.replace(target)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        if earlier.exists() and not target.exists():
-            earlier.replace(target)
-        raise
-    shutil.rmtree(earlier, ignore_errors=True)
-
-
-def check_output_folder(path: str | os.PathLike[str]) -> None:
-    """Raise an ArgumentError if a folder cannot be written, or contains anything but parts."""
-    target = Path(path)
-    if target.exists() and not target.is_dir():
-        raise ArgumentError(f"{target} is a file. The output is a folder; choose another name.")
-    if not target.resolve().parent.is_dir():
-        raise ArgumentError(f"{target}: the folder {target.resolve().parent} does not exist")
-    others = [each.name for each in target.iterdir()] if target.is_dir() else []
-    others = sorted(name for name in others if not _PART.fullmatch(name))
-    if others:
-        raise ArgumentError(
-            f"{target} is a folder that contains {others[0]}, which would be lost. Choose another "
-            "folder, or an empty one."
-        )
-
-
-def _delete_leftovers(folder: Path) -> None:
-    """Delete old temporary files and folders; skip those that cannot be deleted."""
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            is_file = entry.is_file(follow_symlinks=False)
-            pattern = _TEMPORARY_FILE if is_file else _TEMPORARY_FOLDER
-            if not pattern.fullmatch(entry.name):
-                continue
-            if time.time() - entry.stat(follow_symlinks=False).st_mtime < _SECONDS_UNTIL_OLD:
-                continue
-            if is_file:
-                Path(entry).unlink(missing_ok=True)
-            elif entry.is_dir(follow_symlinks=False):
-                shutil.rmtree(entry, ignore_errors=True)
 
 
 def _is_stream(path: Path) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import wraps
 from typing import Any, Self
 
@@ -26,6 +27,7 @@ from polytomy.inputs.arguments import (
     available_unless,
     check_parameters,
     is_boolean,
+    is_count,
     is_nonnegative_number,
     make_frame,
 )
@@ -42,10 +44,22 @@ from polytomy.model.estimator import (
     take_groups,
     undone_if_interrupted,
 )
+from polytomy.model.fitting import PoolMember, fit_pool_members
 from polytomy.model.scheme_argument import members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
-from polytomy.selection.candidates import Candidate, candidates_from, expand_candidates
-from polytomy.selection.choice import DEFAULT_SCORING, choose_runner, tabulate_race
+from polytomy.selection.candidates import (
+    Candidate,
+    candidates_from,
+    expand_candidates,
+    separates_many_classes,
+)
+from polytomy.selection.choice import (
+    DEFAULT_SCORING,
+    choose_members,
+    choose_runner,
+    score_pool,
+    tabulate_race,
+)
 from polytomy.selection.race import (
     Race,
     RaceSetup,
@@ -60,6 +74,10 @@ def _is_nan(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
+def _is_several(value: Any) -> bool:
+    return is_count(value) and value >= 2
+
+
 _CHECKS: dict[str, Any] = {
     "cv": check_folds,
     "budget": Parameter(
@@ -69,6 +87,7 @@ _CHECKS: dict[str, Any] = {
     "refit": Parameter("refit", "True or False", is_boolean).check,
     "error_score": Parameter("error_score", "np.nan", _is_nan, ("raise",)).check,
     "drop_losers": Parameter("drop_losers", "True or False", is_boolean).check,
+    "pool": Parameter("pool", "an integer of at least 2", _is_several, allows_none=True).check,
     "class_order": CLASS_ORDER.check,
     **PARALLEL_CHECKS,
 }
@@ -76,7 +95,7 @@ _CHECKS: dict[str, Any] = {
 
 _RESULTS = (
     *("best_estimator_", "best_candidate_", "best_params_", "best_index_", "best_score_"),
-    *("cv_results_", "pareto_", "n_folds_", "n_splits_"),
+    *("cv_results_", "pareto_", "n_folds_", "n_splits_", "pool_"),
 )
 
 
@@ -122,7 +141,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     candidates : "default", list or dict, default="default"
         Schemes, each in any form that the parameter ``scheme`` of a classifier accepts, or pairs of
         a scheme and a solver; a dict gives them names. "default" tries the designs that suit the
-        number of classes.
+        number of classes, with "direct" and "n-ary" if the estimator separates many classes.
     scoring : str or sequence of str
         Scores to measure; the first decides. By default, the log-loss and the uncertainty
         coefficient. Names of `polytomy.metrics.METRICS`, without those
@@ -152,6 +171,9 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         PolytomyClassifier with a calibration of its own.
     drop_losers : bool, default=True
         Whether candidates that clearly lose are dropped. If not, all have results of all folds.
+    pool : int, optional
+        How many candidates to combine: the classifier is a pool of the best, each with its own
+        scheme, solver and parameters, with weights learnt from out-of-fold probabilities.
     error_score : "raise" or np.nan, default=np.nan
         What happens if the training or prediction of a candidate fails. By default it is left out,
         with a FitFailedWarning that names it; "raise" raises an error that names it. If all
@@ -159,12 +181,17 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
 
     Attributes
     ----------
-    best_candidate_ : Candidate, with its name, scheme, solver and params
+    best_candidate_ : Candidate, with its name, scheme, solver and params; the best of a pool
     best_params_ : dict, the chosen values of the parameters in `param_grid`
     best_index_ : int, the position of the chosen candidate in ``cv_results_``
     best_score_ : float, its ``mean_test_score``
+        That of a pool is a mean over the folds, too: each fold is scored with weights learnt from
+        the others. The members were chosen by their scores on the same folds.
+    pool_ : list of Candidate, the members of the pool, the best first; only with `pool`
     best_scheme_ : Scheme, made from all the data; prints as control text
     best_estimator_ : PolytomyClassifier, trained on all the data
+        A pool has ``pool_weights_``. Its parameters are those of its best member, except the list
+        of schemes; to train the same pool on other data, fit the search.
     cv_results_ : dict of arrays with a value for each candidate; ``frame()`` turns it into a table
         Means are over the folds of the candidate, ``n_folds``, which are fewer if it was dropped.
         To compare candidates, use ``rank`` and ``difference_…``, with the name of each score:
@@ -205,6 +232,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         param_grid: Any = None,
         drop_losers: bool = True,
         error_score: Any = np.nan,
+        pool: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.candidates = candidates
@@ -220,6 +248,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.param_grid = param_grid
         self.drop_losers = drop_losers
         self.error_score = error_score
+        self.pool = pool
 
     @undone_if_interrupted
     def fit(
@@ -253,6 +282,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             len(self.classes_),
             classifier.solver,
             has_order=classifier.class_order is not None,
+            is_multi_class=separates_many_classes(estimator, training.calibration),
         )
         if self.param_grid is not None:
             candidates = expand_candidates(candidates, self.param_grid, estimator)
@@ -271,21 +301,64 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             is_lenient=isinstance(self.candidates, str),
             raises_failures=isinstance(self.error_score, str),
             drops_losers=self.drop_losers,
+            n_members=1 if self.pool is None else self.pool,
             progress=progress_bar if self.verbose else None,
             on_fold=self._report_fold if self.verbose else None,
         )
-        winner = choose_runner(race)
-        self.best_candidate_ = winner.candidate
-        self.best_params_ = dict(winner.candidate.params or {})
+        if self.pool is None:
+            chosen = [choose_runner(race)]
+        else:
+            chosen = choose_members(race, self.pool)
+            self.pool_ = [runner.candidate for runner in chosen]
+        self.best_candidate_ = chosen[0].candidate
+        self.best_params_ = dict(self.best_candidate_.params or {})
         self.n_folds_, self.n_splits_ = race.n_folds, len(folds)
-        self.cv_results_ = tabulate_race(race, winner)
-        self.best_index_ = race.runners.index(winner)
+        self.cv_results_ = tabulate_race(race, chosen)
+        self.best_index_ = race.runners.index(chosen[0])
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        if len(chosen) > 1:
+            self.best_score_ = score_pool(chosen, setup, folds, metrics[0])
         optimal = self.cv_results_["candidate"][self.cv_results_["is_pareto"]]
         self.pareto_ = optimal.tolist()
-        if self.refit:
+        if self.refit and len(chosen) > 1:
+            self._fit_pool(classifier, setup, X, y)
+        elif self.refit:
             self._refit(classifier, setup, X, y, sample_weight, given)
         return self
+
+    def _fit_pool(
+        self, classifier: PolytomyClassifier, setup: RaceSetup, X: Any, y: ArrayLike
+    ) -> None:
+        """Train the pool that was scored; estimators, folds and kernels are shared."""
+        classifier = configure(classifier, self.best_candidate_)
+        classifier.set_params(scheme=[each.scheme for each in self.pool_])
+        check_training_data(classifier, X, y)
+        classifier.classes_, classifier.class_order_ = self.classes_, classifier.class_order
+        members = [
+            PoolMember(
+                scheme_from(
+                    each.scheme,
+                    self.classes_,
+                    X=setup.X,
+                    y=setup.y,
+                    random_state=classifier.random_state,
+                    class_order=classifier.class_order,
+                    warns_of_order=False,
+                ),
+                setup.estimator if each.estimator is None else each.estimator,
+                each.solver,
+            )
+            for each in self.pool_
+        ]
+        options = replace(setup.training, wants_probabilities=True)
+        classifier.composition_ = fit_pool_members(
+            members,
+            setup.X,
+            options,
+            models=classifier.models,
+            prediction_dtype=classifier.prediction_dtype,
+        )
+        self.best_estimator_ = classifier
 
     def _refit(
         self,
@@ -307,6 +380,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 random_state=classifier.random_state,
                 class_order=classifier.class_order,
                 warns_of_order=False,
+                max_sides=setup.training.max_sides,
             )
             named = set().union(*map(names_in, members_of(scheme)))
             models = {name: model for name, model in classifier.models.items() if name in named}

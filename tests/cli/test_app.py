@@ -43,7 +43,8 @@ def _run_example(example, finish, polytomy):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_example_in_the_help_works(finish, polytomy, here, name):
-    examples = re.findall(r"Example: `(.*)`", COMMANDS[name].__doc__)
+    found = re.findall(r"Example: `([^`]*)`", COMMANDS[name].__doc__)
+    examples = [" ".join(each.split()) for each in found]
     assert examples
     shown = " ".join(polytomy(name, "--help").out.split())
     for example in examples:
@@ -61,11 +62,10 @@ def test_the_example_in_the_help_works(finish, polytomy, here, name):
     [
         (["design", "tree"], "either --classes or --labels, such as --labels corn,wheat,oak"),
         (["design", "tree", "-n", 3, "-l", "a,b"], "either --classes or --labels"),
-        (["design", "tree", "-l", "a,,b"], "--labels 'a,,b' has an empty label; write a,b,c"),
-        (["design", "tree", "-l", "a,b,"], "--labels 'a,b,' has an empty label"),
-        (["design", "tree", "-l", ""], "--labels '' has an empty label"),
+        (["design", "tree", "-l", "a,,b"], "--labels a,,b: a label is empty; write labels as"),
+        (["design", "tree", "-l", "a,b,"], "--labels a,b,: a label is empty"),
+        (["design", "tree", "-l", ""], "--labels : a label is empty"),
         (["design", "tree", "-l", "a,b,a"], "class 'a' is given twice; "),
-        (["design", "tree", "-l", r'"a\x"'], r"--labels:1:3: \x is not an escape"),
         (["design", "tree", "-l", "a\udcff"], "is not valid text"),
         (["design", "trees", "-n", 3], "'trees' is not a design"),
         (["design", "trees", "-n", 3], 'Did you mean "tree"?'),

@@ -119,46 +119,10 @@ def test_a_huge_index_is_an_error_at_once(polytomy, flowers):
         assert "huge.svm, line 2: feature index 2000000000 is larger than 16777216." in outcome.err
 
 
-def test_rows_of_kernel_values_are_read_as_svm_predict_reads_them(polytomy, flowers):
-    expected = Path("precomputed.out").read_text().split()
-    assert answers(polytomy("predict", "precomputed.model", "kernel.svm")) == expected
-    assert polytomy("convert", "precomputed.model", "-o", "p.polytomy").code == 2
-    n_samples = str(len(flowers))
-    assert polytomy("convert", "precomputed.model", "-o", "p.polytomy", "--features", n_samples)
-    assert answers(polytomy("predict", "p.polytomy", "kernel.svm")) == expected
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        (
-            "predict precomputed.model flowers.svm",
-            "flowers.svm, line 1: a row of kernel values must be label 0:number 1:value 2:value",
-        ),
-        ("predict precomputed.model iris.csv", "iris.csv, line 1: label: "),
-        (
-            "predict precomputed.model iris.csv --format csv",
-            "--format csv cannot be used: the kernel of the model is precomputed, so samples must "
-            "be rows of kernel values. Use --format kernel.\n",
-        ),
-        (
-            "predict rbf.model kernel.svm",
-            "these may be rows of kernel values, or features numbered from 0. Use --format "
-            "kernel or --zero-based yes.\n",
-        ),
-        (
-            "predict rbf.model kernel.svm --format kernel",
-            "--format kernel is only for models with a precomputed kernel\n",
-        ),
-        ("convert precomputed.model -o p.polytomy", "--features"),
-        (
-            "distances kernel.svm --format kernel",
-            "--format kernel has no features; only train, predict and evaluate can use it\n",
-        ),
-    ],
-)
-def test_features_are_never_taken_for_kernel_values(polytomy, flowers, line, words):
-    outcome = polytomy(*line.split())
+def test_features_are_never_taken_for_kernel_values(polytomy, flowers):
+    outcome = polytomy("predict", "rbf.model", "kernel.svm")
     assert (outcome.code, outcome.out) == (2, "")
-    assert words in outcome.err
-    assert not Path("p.polytomy").exists()
+    assert "these may be rows of kernel values, which are not read." in outcome.err
+    estimator = ["--estimator", "svc kernel=precomputed"]
+    outcome = polytomy("train", "iris.csv", *estimator, "-o", "p.polytomy")
+    assert outcome.err == "polytomy: a precomputed kernel can be trained on only in Python\n"

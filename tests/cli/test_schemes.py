@@ -1,11 +1,9 @@
 """What the commands print, and their exit codes."""
 
 import json
-import re
 
 import pytest
 
-from command_line import call_on_terminal
 from polytomy import designs, parse, read
 from polytomy.designs import DATA_DESIGNS, DESIGNS, LABEL_DESIGNS
 
@@ -39,9 +37,7 @@ def test_design_takes_options_by_their_short_names(polytomy, here):
         ("corn,wheat,oak", ("corn", "wheat", "oak")),
         (" corn , red soil,oak ", ("corn", "red soil", "oak")),
         ("3,2.5,True,07", (3, 2.5, True, "07")),
-        ('"7",7', ("7", 7)),
-        (r'"a,b" , "c\"d","e\\"', ("a,b", 'c"d', "e\\")),
-        ('"a"b,c', ('"a"b', "c")),
+        ('"a,b" , "c"', ("a,b", "c")),
         ("é,漢", ("é", "漢")),
     ],
 )
@@ -205,32 +201,6 @@ def test_check_reports_problems_as_json(polytomy, here):
     assert polytomy("check", "land.control", "--json").code == 0
     outcome = polytomy("check", "nothing.control", "--json")
     assert (outcome.code, json.loads(outcome.out)) == (2, [])
-
-
-def typed_on_terminal(*arguments, **variables):
-    """Return what a command prints on a terminal."""
-    return call_on_terminal(list(arguments), "stdout", variables)[0]
-
-
-@pytest.mark.parametrize("matrix", [(), ("--matrix",)])
-def test_colours_are_for_terminals(polytomy, here, matrix):
-    plain = polytomy("show", "land.control", *matrix).out
-    assert ESCAPE not in plain
-    coloured = typed_on_terminal("show", "land.control", *matrix, NO_COLOR="")
-    assert ESCAPE in coloured
-    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
-    assert typed_on_terminal("show", "land.control", *matrix, NO_COLOR="1") == plain
-
-
-def test_a_matrix_has_red_minus_and_green_plus(here):
-    lines = typed_on_terminal("show", "land.control", "--matrix", NO_COLOR="").splitlines()
-    assert lines[-1] == (
-        "PineVsOak     \x1b[2m.\x1b[0m \x1b[2m.\x1b[0m \x1b[31m-\x1b[0m \x1b[32m+\x1b[0m"
-    )
-
-
-def test_control_text_has_no_colours_even_on_a_terminal(here):
-    assert ESCAPE not in typed_on_terminal("flatten", "land.control", NO_COLOR="")
 
 
 def test_n_ary_codes_have_sides_and_partitions(polytomy):

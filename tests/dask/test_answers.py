@@ -34,14 +34,14 @@ def as_fitted(samples=X, labels=LABELS, scheme="one-vs-rest"):
     """Return a classifier that could have been fitted on a cluster, and the local one."""
     near = pt.PolytomyClassifier(GaussianNB(), scheme, random_state=0).fit(samples, labels)
     far = DaskPolytomyClassifier(GaussianNB(), scheme, random_state=0)
-    for name in ("classes_", "n_features_in_", "feature_names_in_", "composition_"):
+    for name in ("classes_", "class_order_", "n_features_in_", "feature_names_in_", "composition_"):
         if hasattr(near, name):
             setattr(far, name, getattr(near, name))
     return far, near
 
 
 @pytest.mark.parametrize(
-    "method", ["predict", "predict_proba", "predict_log_proba", "decisions", "decision_function"]
+    "method", ["predict", "predict_proba", "predict_log_proba", "decision_function"]
 )
 def test_answers_are_lazy_and_typed_as_their_input(method):
     far, near = as_fitted()
@@ -68,12 +68,11 @@ def test_answers_are_lazy_and_typed_as_their_input(method):
         assert lazy.columns.tolist() == found.columns.tolist()
 
 
-def test_columns_have_the_names_of_classes_and_partitions():
+def test_columns_have_the_names_of_classes():
     frame = pd.DataFrame(X, columns=NAMES)
     far, _ = as_fitted(frame, scheme="one-vs-one")
     data = dd.from_pandas(frame, npartitions=2)
     assert far.predict_proba(data).columns.tolist() == ["setosa", "versicolor", "virginica"]
-    assert len(set(far.decisions(data).columns)) == 3
 
 
 def test_chunks_of_unknown_size_and_empty_chunks_are_answered():
@@ -93,46 +92,6 @@ def test_two_classes_have_one_decision_value():
     found = far.decision_function(da.from_array(X, (50, 4)))
     assert found.ndim == 1
     np.testing.assert_array_equal(found.compute(), near.decision_function(X))
-
-
-def test_nodes_are_answered_lazily():
-    far, near = as_fitted(scheme="tree {setosa pair {versicolor virginica}}")
-    data = da.from_array(X, (50, 4))
-    np.testing.assert_array_equal(
-        far.node_probabilities(data).compute(), near.node_probabilities(X)
-    )
-    np.testing.assert_array_equal(
-        far.predict_nodes(data, max_depth=1).compute(), near.predict_nodes(X, max_depth=1)
-    )
-    pairs = {"long": ["versicolor", "virginica"], "short": ["setosa"]}
-    found = far.node_probabilities(data, hierarchy=pairs)
-    assert found.shape[1] == near.node_probabilities(X, hierarchy=pairs).shape[1]
-    np.testing.assert_allclose(found.compute(), near.node_probabilities(X, hierarchy=pairs))
-    options = {"hierarchy": pairs, "max_depth": 1}
-    np.testing.assert_array_equal(
-        far.predict_nodes(data, **options).compute(), near.predict_nodes(X, **options)
-    )
-
-
-def test_the_likeliest_classes_are_found_lazily():
-    far, near = as_fitted()
-    expected = near.predict_top_k(X, 2)
-    labels, chances = far.predict_top_k(da.from_array(X, (50, 4)), 2)
-    assert labels.shape == chances.shape == (150, 2)
-    for found, right in zip(dask.compute(labels, chances), expected, strict=True):
-        np.testing.assert_array_equal(found, right)
-    parts = far.predict_top_k([dask.delayed(X)], 2)
-    for (found,), right in zip(dask.compute(*parts), expected, strict=True):
-        np.testing.assert_array_equal(found, right)
-    frame = pd.DataFrame(X, columns=NAMES, index=np.arange(150) + 7)
-    far, near = as_fitted(frame)
-    pair = far.predict_top_k(dd.from_pandas(frame, npartitions=3), 2)
-    for found, right in zip(dask.compute(*pair), expected, strict=True):
-        assert found.columns.tolist() == [0, 1]
-        np.testing.assert_array_equal(found.index, frame.index)
-        np.testing.assert_array_equal(found.to_numpy(), right)
-    with pytest.raises(pt.ArgumentError, match="k=4 must be a whole number from 1 to 3"):
-        far.predict_top_k(dd.from_pandas(frame, npartitions=3), 4)
 
 
 def test_the_score_is_the_accuracy():
@@ -171,27 +130,29 @@ def test_there_are_probabilities_only_if_the_solver_gives_them():
     assert hasattr(DaskPolytomyClassifier(LogisticRegression()), "predict_proba")
 
 
-def test_sets_and_costs_are_lazy_and_know_priors_and_costs():
-    far, near = as_fitted()
-    data = da.from_array(X, (50, 4))
+def test_priors_and_costs_decide_about_lazy_labels():
     far, near = (
-        each.with_prior([0.2, 0.3, 0.5]).with_cost(None, 0.1, "unknown") for each in (far, near)
+        each.with_prior([0.2, 0.3, 0.5]).with_cost(None, 0.1, "unknown") for each in as_fitted()
     )
-    for method in "predict", "predict_proba", "predict_cost", "predict_set":
-        lazy, expected = getattr(far, method)(data), getattr(near, method)(X)
-        assert isinstance(lazy, da.Array)
+    for method in "predict", "predict_proba":
+        lazy = getattr(far, method)(da.from_array(X, (50, 4)))
+        expected = getattr(near, method)(X)
         assert lazy.dtype == expected.dtype
         np.testing.assert_array_equal(lazy.compute(), expected)
     assert "unknown" in near.predict(X)
-    with pytest.raises(pt.ArgumentError, match="confidence_level must be a single number"):
-        far.predict_set(data, [0.8, 0.9])
 
 
-def test_explanations_and_priors_need_samples_in_memory():
+def test_all_other_answers_need_samples_in_memory():
     far, near = as_fitted()
-    data = da.from_array(X, (50, 4))
     assert str(far.explain(X[:2])) == str(near.explain(X[:2]))
     np.testing.assert_array_equal(far.estimate_prior(X), near.estimate_prior(X))
-    for method in far.explain, far.estimate_prior:
-        with pytest.raises(pt.ArgumentError, match="needs samples in memory"):
-            method(data)
+    np.testing.assert_array_equal(far.predict_set(X), near.predict_set(X))
+    for method in "explain", "estimate_prior", "predict_set", "predict_top_k":
+        with pytest.raises(pt.ArgumentError, match=f"{method} needs samples in memory"):
+            getattr(far, method)(da.from_array(X, (50, 4)))
+
+
+def test_all_other_answers_can_be_mapped_over_the_blocks():
+    far, near = as_fitted()
+    lazy = da.from_array(X, (50, 4)).map_blocks(far.to_local().predict_cost, dtype=np.float64)
+    np.testing.assert_array_equal(lazy.compute(), near.predict_cost(X))

@@ -88,7 +88,7 @@ def test_machines_in_several_tasks_equal_those_in_memory(client, monkeypatch):
 
     X, y = make_samples()
     near = pt.PolytomyClassifier(SVC(gamma=0.5), random_state=3).fit(X, y)
-    monkeypatch.setattr(group_tasks, "_ENOUGH_FOR_MACHINES", 1)
+    monkeypatch.setattr(group_tasks, "_ENOUGH", 1)
     monkeypatch.setattr(group_tasks, "_MOST_TOGETHER", 1)
     far = DaskPolytomyClassifier(SVC(gamma=0.5), random_state=3).fit(*as_dask(X, y))
     np.testing.assert_allclose(far.decisions(X), near.decisions(X), rtol=0, atol=1e-12)
@@ -192,15 +192,17 @@ def test_designs_are_made_from_a_sample(client):
     np.testing.assert_array_equal(seen[0][0], X)
 
 
-def test_shared_scalers_learn_from_all_rows(client):
+def test_shared_scalers_learn_from_the_sample(client):
     X, y = make_samples()
     X = X * [1.0, 100.0, 0.01] + 5
     options = {"shared_preprocessing": True, "random_state": 0}
     estimator = make_pipeline(StandardScaler(), SVC())
-    far = DaskPolytomyClassifier(estimator, design_rows=10, **options).fit(*as_dask(X, y))
+    far = DaskPolytomyClassifier(estimator, **options).fit(*as_dask(X, y))
     near = pt.PolytomyClassifier(estimator, **options).fit(X, y)
     np.testing.assert_allclose(far.preprocessing_[0].mean_, X.mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(far.predict_proba(X), near.predict_proba(X), rtol=0, atol=1e-6)
+    few = DaskPolytomyClassifier(estimator, design_rows=50, **options).fit(*as_dask(X, y))
+    assert few.preprocessing_[0].n_samples_seen_ == pytest.approx(50, abs=4)
 
 
 def test_a_local_classifier_a_file_a_pickle_and_a_clone(client, tmp_path):

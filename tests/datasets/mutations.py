@@ -48,18 +48,11 @@ def valid_files(folder):
     table = Data(X, words, names, rows)
     for name in ("d.csv", "d.tsv", "d.csv.gz", "d.parquet", "d.npz"):
         write_data(folder / name, table)
-    for name in ("d.svm", "d.lvq", "d.vec"):
-        write_data(folder / name, Data(X, numbers, None, rows))
+    write_data(folder / "d.svm", Data(X, numbers, None, rows))
     sparse = random_sparse(30, 9, 0.3, "csr", random_state=random)
     write_data(folder / "s.npz", Data(sparse, numbers, None, rows))
     content = io.BytesIO()
     np.savez(content, X=np.asfortranarray(X), y=words)
     (folder / "f.npz").write_bytes(content.getvalue())
-    kernel = X @ X.T
-    lines = [
-        f"{label} 0:{k + 1} " + " ".join(f"{i + 1}:{value:.3f}" for i, value in enumerate(row))
-        for k, (label, row) in enumerate(zip(numbers, kernel, strict=True))
-    ]
-    (folder / "k.kernel").write_text("\n".join(lines))
     (folder / "d.svm.gz").write_bytes(gzip.compress((folder / "d.svm").read_bytes()))
     return sorted(path.name for path in folder.iterdir())

@@ -123,7 +123,7 @@ def test_a_composition_is_frozen_and_survives_pickling(noise):
     X, _ = noise
     composition = fit(noise, estimator=SVC()).composition_
     with pytest.raises(dataclasses.FrozenInstanceError):
-        composition.solver = "voting"
+        composition.solvers = ("voting",)
     again = pickle.loads(pickle.dumps(composition))
     np.testing.assert_array_equal(again.scores(X), composition.scores(X))
 
@@ -171,6 +171,76 @@ def test_an_ensemble_averages_its_members(noise):
         for scheme in (ensemble, *trees)
     )
     np.testing.assert_allclose(found, np.mean(each, axis=0), atol=1e-12)
+
+
+POOL = ["one-vs-one", "orthogonal", "empirical-tree"]
+
+
+def test_the_order_of_the_members_of_a_pool_and_the_number_of_jobs_do_not_matter(noise):
+    X, _ = noise
+    pool = fit(noise, POOL, "auto")
+    assert pool.pool_weights_.shape == (3,)
+    assert (pool.pool_weights_ >= 0).all()
+    np.testing.assert_array_equal(
+        fit(noise, "pool", "auto", n_jobs=2).predict_proba(X), pool.predict_proba(X)
+    )
+    reverse = fit(noise, POOL[::-1], "auto")
+    np.testing.assert_allclose(reverse.pool_weights_[::-1], pool.pool_weights_, atol=1e-3)
+    np.testing.assert_allclose(reverse.predict_proba(X), pool.predict_proba(X), atol=1e-4)
+
+
+def test_another_solver_learns_the_weights_of_a_pool_again(noise):
+    X, _ = noise
+    pool, fresh = fit(noise, POOL), fit(noise, POOL, "divergence")
+    changed = pool.with_solver("divergence")
+    assert changed.composition_.solvers == ("divergence",) * 3
+    np.testing.assert_allclose(changed.pool_weights_, fresh.pool_weights_, atol=1e-12)
+    np.testing.assert_allclose(changed.predict_proba(X), fresh.predict_proba(X), atol=1e-12)
+    member = pool.with_scheme("one-vs-one")
+    np.testing.assert_allclose(member.predict_proba(X), fit(noise).predict_proba(X), atol=1e-6)
+    with pytest.raises(AttributeError, match="pool_weights_: it has one scheme"):
+        member.pool_weights_  # noqa: B018
+
+
+def test_without_a_final_calibration_the_members_of_a_pool_have_equal_weights(noise):
+    X, _ = noise
+    pool = fit(noise, POOL, final_calibration=None)
+    each = [pool.with_scheme(scheme).predict_proba(X) for scheme in pool.scheme_.schemes]
+    np.testing.assert_allclose(pool.predict_proba(X), np.mean(each, axis=0), atol=1e-12)
+    assert pool.pool_weights_.tolist() == [1 / 3] * 3
+
+
+def test_a_pool_of_few_samples_has_equal_weights(noise):
+    X, y = noise
+    assert fit((X[:32], y[:32]), POOL).pool_weights_.tolist() == [1 / 3] * 3
+
+
+def test_a_pool_of_two_classes_is_its_only_binary_up_to_a_scale(noise):
+    X, y = noise[0][noise[1] < 2], noise[1][noise[1] < 2]
+    pool, alone = fit((X, y), "pool"), fit((X, y))
+    assert len(pool.binaries_) == 1
+    scores = pool.decision_function(X), alone.decision_function(X)
+    slope = pool.pool_weights_.sum()
+    np.testing.assert_allclose(scores[0], slope * scores[1], atol=1e-3)
+
+
+def test_a_pool_with_other_frequencies_and_costs_keeps_its_laws(noise):
+    X, _ = noise
+    pool = fit(noise, "pool", "auto")
+    plain, prior = pool.predict_proba(X), np.array([0.1, 0.2, 0.3, 0.4])
+    expected = plain * prior / pool.prior_
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(pool.with_prior(prior).predict_proba(X), expected, atol=1e-9)
+    costs = 1.0 - np.eye(4)
+    costs[0] *= 9.0
+    cheapest = (plain @ costs).argmin(axis=1)
+    np.testing.assert_array_equal(pool.with_cost(costs).predict(X), pool.classes_[cheapest])
+    labels, proba = pool.predict_top_k(X, 2)
+    np.testing.assert_array_equal(labels[:, 0], pool.predict(X))
+    np.testing.assert_allclose(proba, -np.sort(-plain, axis=1)[:, :2])
+    for each in pool.explain(X[:5]):
+        total = sum(term.adds for term in each.terms) + sum(each.rest.values())
+        assert total == pytest.approx(each.difference, abs=1e-9)
 
 
 def test_a_tie_order_has_each_class_once(noise):

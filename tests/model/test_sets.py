@@ -9,6 +9,7 @@ from polytomy.model.sets import (
     SCORES,
     choose_sets,
     collect_conformity,
+    fill_dips,
 )
 
 LEVELS = np.array([0.8, 0.9, 0.95])
@@ -33,6 +34,11 @@ def even(n_classes):
     return np.full(n_classes, 1 / n_classes)
 
 
+def order_for(score, n_classes):
+    """Return the order of the classes, if the score uses one."""
+    return np.arange(n_classes) if score == "interval" else None
+
+
 def covered(sets, truth):
     """Return whether the true class is in each set, for each level."""
     return sets[np.arange(len(truth)), truth]
@@ -46,6 +52,8 @@ def scores_by_definition(probabilities, score):
             likelier = [j for j, p in enumerate(row) if p > own or (p == own and j < k)]
             if score == "lac":
                 found[i, k] = 1 - own
+            elif score == "interval":  # the classes are in the order of their indices
+                found[i, k] = 1 - min(max(row[: k + 1]), max(row[k:]))
             else:
                 found[i, k] = row[likelier].sum()
             if score == "raps":
@@ -76,7 +84,12 @@ def test_a_p_value_is_the_share_of_rows_that_are_at_least_as_strange(
     frequencies = np.arange(1.0, n_classes + 1) / np.arange(1.0, n_classes + 1).sum()
     ratio = np.linspace(0.5, 2.0, n_classes) if shifts else None
     found = collect_conformity(rows, classes, weight).p_values(
-        samples, score, frequencies, ratio, per_class=per_class
+        samples,
+        score,
+        frequencies,
+        ratio,
+        per_class=per_class,
+        order=order_for(score, n_classes),
     )
 
     def shifted(probabilities):
@@ -110,7 +123,7 @@ def test_sets_contain_the_true_class_as_often_as_promised(score, per_class):
     classes, proba = draw_samples(random, n_rows, prior)
     truth, samples = draw_samples(random, n_samples, prior)
     p_values = collect_conformity(proba, classes, np.ones(n_rows)).p_values(
-        samples, score, np.array(prior), per_class=per_class
+        samples, score, np.array(prior), per_class=per_class, order=order_for(score, 4)
     )
     sets = choose_sets(p_values, samples.argmax(axis=1), LEVELS, allow_empty=True)
     groups = [truth == k for k in range(4)] if per_class else [truth >= 0]
@@ -118,9 +131,9 @@ def test_sets_contain_the_true_class_as_often_as_promised(score, per_class):
     for group, n_known in zip(groups, counts, strict=True):
         error = np.sqrt(LEVELS * (1 - LEVELS) * (1 / n_known + 1 / group.sum()))
         rate = covered(sets, truth)[group].mean(axis=0)
-        # Only "lac" has empty sets, so the others are right at least as often as the winner.
+        # "aps" and "raps" have no empty sets, so they are right at least as often as the winner.
         is_winner = samples.argmax(axis=1) == truth
-        floor = 0.0 if score == "lac" else is_winner[group].mean()
+        floor = 0.0 if score in ("lac", "interval") else is_winner[group].mean()
         assert (np.abs(rate - np.maximum(LEVELS, floor)) < 4 * error + 1 / n_known).all()
 
 
@@ -134,7 +147,7 @@ def test_probabilities_that_are_wrong_cost_size_and_not_coverage(score):
     sizes = []
     for distort in (lambda P: P, lambda P: np.roll(P, 1, axis=1) + 0.01):
         rows = collect_conformity(distort(proba), classes, np.ones(2000))
-        p_values = rows.p_values(distort(samples), score, frequencies)
+        p_values = rows.p_values(distort(samples), score, frequencies, order=order_for(score, 3))
         sets = choose_sets(p_values, samples.argmax(axis=1), LEVELS, allow_empty=True)
         rate = covered(sets, truth).mean(axis=0)
         assert (np.abs(rate - LEVELS) < 4 * np.sqrt(LEVELS * (1 - LEVELS) / 1800)).all()
@@ -155,10 +168,11 @@ def test_sets_are_right_for_other_frequencies_of_the_classes():
     weight = ratio[classes]
     error = np.sqrt(LEVELS * (1 - LEVELS) * (weight**2).sum()) / weight.sum()
     for score in SCORES:
-        p_values = rows.p_values(samples, score, after, ratio)
+        order = order_for(score, 3)
+        p_values = rows.p_values(samples, score, after, ratio, order=order)
         sets = choose_sets(p_values, shifted.argmax(axis=1), LEVELS, allow_empty=True)
         assert (np.abs(covered(sets, truth).mean(axis=0) - LEVELS) < 4 * error).all()
-        as_trained = rows.p_values(samples, score, before)
+        as_trained = rows.p_values(samples, score, before, order=order)
         missed = choose_sets(as_trained, samples.argmax(axis=1), LEVELS, allow_empty=True)
         assert (covered(missed, truth).mean(axis=0) < LEVELS - 4 * error).all()
 
@@ -169,7 +183,11 @@ def test_sets_have_the_winner_and_those_of_higher_levels_contain_those_of_lower_
 ):
     rows, classes, weight, samples = case
     p_values = collect_conformity(rows, classes, weight).p_values(
-        samples, score, even(rows.shape[1]), per_class=per_class
+        samples,
+        score,
+        even(rows.shape[1]),
+        per_class=per_class,
+        order=order_for(score, rows.shape[1]),
     )
     levels = np.linspace(0.02, 0.98, 49)
     winners = samples.argmax(axis=1)
@@ -179,6 +197,82 @@ def test_sets_have_the_winner_and_those_of_higher_levels_contain_those_of_lower_
     plain = choose_sets(p_values, winners, levels, allow_empty=True)
     is_other = np.arange(rows.shape[1]) != winners[:, None]
     np.testing.assert_array_equal(sets[is_other], plain[is_other])
+
+
+def has_gap(members):
+    """Return whether a class outside a set lies between two classes of it."""
+    inside = np.flatnonzero(members)
+    return len(inside) > 0 and len(inside) != inside[-1] - inside[0] + 1
+
+
+@given(
+    case=cases(),
+    seed=st.integers(0, 2**32 - 1),
+    per_class=st.booleans(),
+    shifts=st.booleans(),
+    allow_empty=st.booleans(),
+)
+def test_sets_of_ordered_classes_are_intervals_that_grow_with_the_level(
+    case, seed, per_class, shifts, allow_empty
+):
+    rows, classes, weight, samples = case
+    n_classes = rows.shape[1]
+    random = np.random.default_rng(seed)
+    order = random.permutation(n_classes)
+    ratio = random.uniform(0.2, 5.0, n_classes) if shifts else None
+    frequencies = random.dirichlet(np.ones(n_classes))
+    p_values = collect_conformity(rows, classes, weight).p_values(
+        samples, "interval", frequencies, ratio, per_class=per_class, order=order
+    )
+    winners = random.integers(0, n_classes, len(samples))  # of any costs
+    levels = np.linspace(0.02, 0.98, 25)
+    sets = choose_sets(p_values, winners, levels, allow_empty=allow_empty, order=order)
+    assert (np.diff(sets.astype(int), axis=2) >= 0).all()
+    assert allow_empty or sets[np.arange(len(sets)), winners].all()
+    plain = choose_sets(p_values, winners, levels, allow_empty=allow_empty)
+    for i in range(len(samples)):
+        for j in range(len(levels)):
+            members = sets[i, order, j]
+            assert not has_gap(members)
+            # It is the smallest interval around the classes that must be in it.
+            needed = np.flatnonzero(plain[i, order, j])
+            assert np.flatnonzero(members).tolist() == (
+                list(range(needed[0], needed[-1] + 1)) if len(needed) else []
+            )
+
+
+@given(case=cases(), seed=st.integers(0, 2**32 - 1))
+def test_without_priors_and_costs_intervals_need_no_filling(case, seed):
+    rows, classes, _, samples = case
+    n_classes = rows.shape[1]
+    order = np.random.default_rng(seed).permutation(n_classes)
+    frequencies = np.bincount(classes, minlength=n_classes) / len(classes)
+    p_values = collect_conformity(rows, classes, np.ones(len(rows))).p_values(
+        samples, "interval", frequencies, order=order
+    )
+    has_rows = frequencies[order] > 0  # a class without rows is as likely as none
+    levels = np.linspace(0.02, 0.98, 25)
+    sets = choose_sets(p_values, samples.argmax(axis=1), levels, allow_empty=True)
+    for i in range(len(samples)):
+        for j in range(len(levels)):
+            assert not has_gap(sets[i, order, j][has_rows])
+
+
+@given(values=st.lists(st.floats(0, 1), min_size=1, max_size=8), seed=st.integers(0, 2**32 - 1))
+def test_filled_dips_are_the_smallest_values_with_one_peak(values, seed):
+    row = np.array(values)
+    random = np.random.default_rng(seed)
+    order = random.permutation(len(row))[: random.integers(1, len(row) + 1)]
+    found = fill_dips(row[None], order)[0]
+    ordered = row[order]
+    # The value of a class is the largest t at which it lies between two that are at least t.
+    expected = [
+        max(min(left, right) for left in ordered[: k + 1] for right in ordered[k:])
+        for k in range(len(order))
+    ]
+    np.testing.assert_array_equal(found[order], expected)
+    others = np.setdiff1d(np.arange(len(row)), order)
+    np.testing.assert_array_equal(found[others], row[others])
 
 
 def test_nine_rows_promise_nine_of_ten_and_not_more():

@@ -124,5 +124,3 @@ def test_a_libsvm_model_is_described():
     assert info.kinds == {"svc": 3}
     assert f"total_sv {info.n_support_vectors}\n" in text
     assert info.n_bytes == len(text)
-    precomputed = read_info(FOLDER / "precomputed.model")
-    assert (precomputed.n_features, precomputed.kinds) == (None, {"precomputed svc": 3})

@@ -1,4 +1,4 @@
-"""Bins of probabilities, shades, distances at nodes and places of labels."""
+"""Bins of probabilities, shades and distances at nodes."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,6 @@ from polytomy import metrics, parse
 from polytomy.plots.layout import (
     distances_at_nodes,
     make_bins,
-    place_boxes,
     shade_confusion,
     shares_of_rows,
 )
@@ -79,13 +78,3 @@ def test_distances_at_a_node_are_those_between_its_branches():
     distances = np.array([[0, 1, 2, 3], [1, 0, 4, 5], [2, 4, 0, 6], [3, 5, 6, 0]], dtype=float)
     found = distances_at_nodes(parse("m {a n {b c} d}"), distances)
     assert [sorted(each.tolist()) for each in found] == [[1, 2, 3, 5, 6], [4]]
-
-
-@given(hnp.arrays(float, st.tuples(st.integers(1, 8), st.just(2)), elements=st.floats(20, 180)))
-def test_boxes_stay_in_the_frame_and_off_the_points(points):
-    halves = np.full(points.shape, 4.0)
-    centres = place_boxes(points, halves, (0, 0, 200, 200), gaps=(6, 20, 40, 60), marker=4)
-    assert (centres - halves >= 0).all()
-    assert (centres + halves <= 200).all()
-    apart = np.abs(centres[:, np.newaxis] - points).max(axis=2)
-    assert (apart >= 4 + 2 - 1e-9).all()

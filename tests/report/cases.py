@@ -13,6 +13,7 @@ __all__ = [
     "EVIL",
     "NAMES",
     "PAIRS",
+    "TREE",
     "make_record",
     "make_results",
     "write_folder",

@@ -67,7 +67,7 @@ frame.addEventListener("load", () => {
   seen.colours = [
     colour("body", "backgroundColor"), colour("body", "color"),
     colour(".plot .end:not(.tick)", "fill"), colour(".ours circle", "fill"),
-    colour(".matrix .right", "fill"),
+    colour(".matrix .right", "background-color"),
   ];
   seen.alerts = page.querySelectorAll("script").length;
   document.querySelector("pre").textContent = JSON.stringify(seen);

@@ -21,9 +21,9 @@ PRECISIONS = {np.float64: 1e-12, np.float32: 2e-4}
 kinds = st.sampled_from(list(KINDS))
 twins = st.sampled_from(TWINS)
 # Around the sizes that the compiled side takes at once: 128 samples, or 16 of the last ones, 8
-# vectors and 4 features.
-sample_counts = st.sampled_from([0, 1, 2, 15, 16, 17, 127, 128, 129, 260])
-vector_counts = st.sampled_from([0, 1, 7, 8, 9, 17])
+# vectors and 4 features; of few samples 4, and 128 vectors.
+sample_counts = st.sampled_from([0, 1, 2, 3, 4, 5, 8, 9, 15, 16, 17, 127, 128, 129, 260])
+vector_counts = st.sampled_from([0, 1, 7, 8, 9, 17, 130])
 feature_counts = st.sampled_from([1, 3, 4, 5, 8])
 
 
@@ -113,6 +113,31 @@ def test_sparse_scores_are_the_sums(dtype, seed, kind, n_samples, n_vectors, n_f
     )
     tolerance = PRECISIONS[dtype]
     np.testing.assert_allclose(scores, problem.expected, rtol=tolerance, atol=tolerance)
+
+
+@given(st.integers(0, 2**32), kinds, st.integers(1, 70), st.sampled_from([1, 5, 40, 300]))
+@settings(max_examples=40, deadline=None)
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_samples_have_the_same_scores_alone_and_among_many(
+    is_sparse, seed, kind, n_samples, n_features
+):
+    rng = np.random.default_rng(seed)
+    samples, vectors = rng.normal(size=(n_samples, n_features)), rng.normal(size=(150, n_features))
+    function = KINDS[kind], 1 / n_features, 3, 0.5
+    weights, rows = random_weights(rng, 150, n_machines=5)[0], np.arange(150)
+
+    def score(X: np.ndarray) -> np.ndarray:
+        scores = np.zeros((len(X), 5))
+        if is_sparse:
+            csr = [(each.data, each.indices, each.indptr) for each in map(csr_array, (X, vectors))]
+            compiled.add_sparse_scores(*csr, rows, n_features, function, weights, scores)
+        else:
+            more = rows, np.zeros(n_features), np.empty(0), function, weights, scores
+            compiled.add_dense_scores(X, vectors, *more)
+        return scores
+
+    alone = np.vstack([score(row[np.newaxis]) for row in samples])
+    np.testing.assert_allclose(score(samples), alone, rtol=0, atol=4e-12)
 
 
 @pytest.mark.parametrize("twin", TWINS)

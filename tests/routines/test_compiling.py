@@ -33,11 +33,12 @@ def test_a_change_in_a_file_that_a_routine_calls_is_noticed(tmp_path):
         return done.stdout.strip()
 
     assert run() == "[[0.5, 0.5]]"
-    called = copy / "routines" / "compiled" / "least_squares_single.py"
+    called = copy / "routines" / "compiled" / "least_squares_lanes.py"
     source = called.read_text(encoding="utf-8")
-    assert source.count("p[j] /= total\n") == 1
-    called.write_text(source.replace("p[j] /= total\n", "p[j] = 7.0\n"), encoding="utf-8")
-    assert run() == "[[7.0, 7.0]]"
+    last_line = "x[a, lane] *= inverse[a, lane]\n"
+    assert source.count(last_line) == 1
+    called.write_text(source.replace(last_line, "x[a, lane] = 1.0 + 2 * a\n"), encoding="utf-8")
+    assert run() == "[[0.25, 0.75]]"
 
 
 def test_no_compiled_function_is_made_inside_another_function():

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 from polytomy.routines import threads
-from polytomy.routines.compiled import banks, coupling, divergence, least_squares
+from polytomy.routines.compiled import banks, divergence, least_squares
 from polytomy.routines.threads import (
     RoutineFailure,
     read_only,
@@ -318,8 +318,7 @@ def minimise_on_simplex(rng, n_samples):
     matrix = np.array([[-1, 1, 1, 1], [1, -1, 1, 1], [1, 1, -1, -1], [1, -1, -1, 1]], float)
     starts, classes = np.arange(0, 17, 4), np.tile(np.arange(4), 4)
     answers = answers_with_gaps(rng, n_samples, 4)
-    gram = matrix.T @ matrix
-    return least_squares.minimise_on_simplex(answers, starts, classes, matrix.ravel(), gram, 4)
+    return least_squares.minimise_on_simplex(answers, starts, classes, matrix.ravel(), 4)
 
 
 FIRST, SECOND = np.array(np.triu_indices(4, 1)).astype(np.intp)
@@ -331,9 +330,6 @@ ROUTINES = {
         answers_with_gaps(rng, n, 3),
         np.ones((3, 2)),
         False,
-    ),
-    "coupling": lambda rng, n: coupling.stationary_distribution(
-        FIRST, SECOND, answers_with_gaps(rng, n, 6), 4
     ),
     "pairs": lambda rng, n: least_squares.couple_pairs(
         np.tanh(rng.normal(size=(n, 6))), FIRST, SECOND, 4
@@ -376,7 +372,7 @@ def test_answers_do_not_depend_on_threads_and_blocks(name, many_blocks):
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
-def test_a_row_is_scored_alone_as_it_is_among_others(is_sparse):
+def test_few_rows_are_scored_as_they_are_among_others(is_sparse):
     # All samples are made before the first is scored: these are the first rows of one sequence.
     def scores_of(rows):
         rng = np.random.default_rng(3)
@@ -401,5 +397,8 @@ def test_a_row_is_scored_alone_as_it_is_among_others(is_sparse):
         return scores[:, 0]
 
     together = scores_of(slice(None))
-    for row in (0, 5, 127, 128, 149):
-        assert scores_of(slice(row, row + 1))[0] == together[row]
+    for first, last in ((0, 1), (5, 9), (127, 128), (128, 135), (149, 150)):
+        alone = scores_of(slice(first, last))
+        # Up to a few rows are summed in another order. Kernel values are at most one.
+        np.testing.assert_allclose(alone, together[first:last], rtol=0, atol=1e-13)
+    assert scores_of(slice(0, 100)).tolist() == together[:100].tolist()

@@ -274,9 +274,9 @@ def test_the_time_left_is_not_estimated_from_other_datasets(tmp_path):
         ({"seed": 5}, "seed was 0 and is now 5"),
         (
             {"schemes": ["tree"]},
-            "were run with other settings: pairs removed: one-vs-one, auto",
+            "were run with other settings: other pairs of schemes and solvers",
         ),
-        ({"calibrated": True}, "pairs added: one-vs-one, auto + calibrated; tree"),
+        ({"calibrated": True}, "other pairs of schemes and solvers"),
         (
             {"estimator": GaussianNB(var_smoothing=0.5)},
             "estimator on one was gaussian-nb and is now",

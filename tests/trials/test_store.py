@@ -77,7 +77,7 @@ def test_another_protocol_is_an_error_that_lists_the_changes(tmp_path):
     words = str(caught.value)
     assert f"The trials in {tmp_path} were run with other settings" in words
     assert "seed was 0 and is now 7" in words
-    assert "pairs removed: tree, greedy" in words
+    assert "other pairs of schemes and solvers" in words
     assert "Use another folder for the results, or delete this one." in words
 
 
@@ -144,29 +144,12 @@ def test_a_trial_has_at_most_one_claim(tmp_path):
         assert is_theirs
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ([], "settings: pairs removed: tree, greedy. Use"),
-        ([{"method": "voting"}], "pairs removed: tree, greedy; pairs added: tree, voting. Use"),
-        ([{}, {"method": "voting"}], "settings: pairs added: tree, voting. Use"),
-        ([{"scheme": "m {a b}"}], "settings: pairs with another scheme: tree, greedy. Use"),
-    ],
-)
-def test_the_error_lists_changed_pairs(tmp_path, change, words):
+@pytest.mark.parametrize("change", [[], [{}, {"method": "voting"}], [{"scheme": "m {a b}"}]])
+def test_other_pairs_are_another_protocol(tmp_path, change):
     Store(tmp_path, PROTOCOL)
     (pair,) = PROTOCOL["pairs"]
-    with pytest.raises(ArgumentError) as caught:
+    with pytest.raises(ArgumentError, match="other settings: other pairs of schemes and solvers"):
         Store(tmp_path, PROTOCOL | {"pairs": [pair | each for each in change]})
-    assert words in str(caught.value)
-
-
-def test_the_same_pairs_in_another_order_are_another_protocol(tmp_path):
-    (pair,) = PROTOCOL["pairs"]
-    pairs = [pair, pair | {"method": "voting"}]
-    Store(tmp_path, PROTOCOL | {"pairs": pairs})
-    with pytest.raises(ArgumentError, match="the pairs are in another order"):
-        Store(tmp_path, PROTOCOL | {"pairs": pairs[::-1]})
 
 
 NOT_JSON = "it is not JSON, or it is incomplete"

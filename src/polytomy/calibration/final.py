@@ -124,7 +124,7 @@ def fit_each_weighting(
     ]
 
 
-def _softmax_gradient(logits: Floats, class_indices: NDArray[np.intp]) -> tuple[Floats, Floats]:
+def softmax_gradient(logits: Floats, class_indices: NDArray[np.intp]) -> tuple[Floats, Floats]:
     """Return the probabilities, computed in place, and −log p of each sample's class."""
     logits -= logits.max(axis=1, keepdims=True)
     own = logits[np.arange(len(logits)), class_indices]
@@ -216,7 +216,7 @@ def fit_weights(
         logits = inputs @ weights
         logits += scale * features
         logits += bias
-        residuals, losses = _softmax_gradient(logits, class_indices)
+        residuals, losses = softmax_gradient(logits, class_indices)
         residuals[rows, class_indices] -= 1.0
         residuals *= shares[:, np.newaxis]
         loss = shares @ losses + 0.5 * ((scale - 1.0) ** 2 + bias @ bias) / total
@@ -263,9 +263,9 @@ _LARGEST_FLOOR = 0.2
 # change the winner, and biases learnt from a handful of samples would.
 FEW_OF_CLASS = 10
 
-# With fewer samples in all, the penalty of a decoder cannot be chosen: on iris and wine, the
-# log-loss could be three times as large.
-_ENOUGH_FOR_DECODER = 100
+# With fewer samples in all, the penalty of a decoder cannot be chosen: on nine datasets, the
+# log-loss was 1 to 2 % larger with 100 samples and 2 % smaller with 150.
+_ENOUGH_FOR_DECODER = 150
 
 # A scale of zero would make all classes equal: the first would win.
 _LEAST_SCALE = 1e-3
@@ -344,7 +344,7 @@ class BiasMap:
 
     def apply(self, probabilities: Floats, decisions: Floats) -> Floats:
         """Return the calibrated probabilities."""
-        return _softmax(self.logits(probabilities, decisions))
+        return softmax(self.logits(probabilities, decisions))
 
     def logits(self, probabilities: Floats, decisions: Floats) -> Floats:
         """Return s·log(p + ε) + b."""
@@ -541,7 +541,7 @@ def _choose_automatic(answers: OutOfFoldAnswers) -> str:
     """
     n_classes, n_binaries = answers.probabilities.shape[1], answers.decisions.shape[1]
     has_many = n_binaries > _MANY_BINARIES_OF_CLASS * n_classes
-    is_small = _has_few(answers) or answers.weight.sum() < _ENOUGH_FOR_DECODER
+    is_small = has_few(answers) or answers.weight.sum() < _ENOUGH_FOR_DECODER
     return "bias" if has_many or is_small else "decoder"
 
 
@@ -578,7 +578,7 @@ def fit_final(option: Any, answers: OutOfFoldAnswers, seed: int | None = None) -
     seed : int, optional
         Sets every random_state of the object.
     """
-    parts = _inner_parts(answers.fold_of)
+    parts = inner_parts(answers.fold_of)
     if isinstance(option, str):
         name = _choose_automatic(answers) if option == "auto" else option
         return FINAL_CALIBRATIONS[name](answers, parts)
@@ -604,11 +604,13 @@ def _cross_fit(
     return FinalFit(whole, held_out)
 
 
-def _inner_parts(fold_of: NDArray[np.intp]) -> NDArray[np.intp]:
+def inner_parts(fold_of: NDArray[np.intp], n_parts: int = _N_PARTS) -> NDArray[np.intp]:
     """Return parts of the samples for cross-validation: whole folds, if there are enough."""
     _, numbers = np.unique(fold_of, return_inverse=True)
-    has_enough = numbers.max(initial=0) + 1 >= _N_PARTS
-    return (numbers if has_enough else np.arange(len(fold_of))) % _N_PARTS
+    n_folds = int(numbers.max(initial=0)) + 1
+    if n_folds < _N_PARTS:
+        return np.arange(len(fold_of)) % _N_PARTS
+    return numbers % min(n_folds, n_parts)
 
 
 def _fit_bias(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit:
@@ -619,14 +621,14 @@ def _fit_bias(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit:
     others = np.where(parts == np.arange(parts.max() + 1)[:, np.newaxis], 0.0, weight)
     solutions = fit_each_weighting(logarithms, classes, others, solution, has_bias=True)
     held_out = _apply_to_parts(solutions, logarithms, parts)
-    if _has_few(answers) or _costs_accuracy(held_out, answers):
+    if has_few(answers) or _costs_accuracy(held_out, answers):
         weights = np.vstack([weight, others])
         solution, *solutions = fit_each_weighting(logarithms, classes, weights, has_bias=False)
         held_out = _apply_to_parts(solutions, logarithms, parts)
     return FinalFit(BiasMap(max(solution.scale, _LEAST_SCALE), floor, solution.bias), held_out)
 
 
-def _has_few(answers: OutOfFoldAnswers) -> bool:
+def has_few(answers: OutOfFoldAnswers) -> bool:
     """Return whether there are too few samples to learn anything about a class."""
     return bool(answers.weight.sum() < FEW_OF_CLASS * answers.probabilities.shape[1])
 
@@ -637,7 +639,7 @@ def _apply_to_parts(
     """Return the probabilities of each sample, from the solution of its part."""
     scales = np.array([max(each.scale, _LEAST_SCALE) for each in solutions])
     biases = np.array([each.bias for each in solutions])
-    return _softmax(scales[parts, np.newaxis] * logarithms + biases[parts])
+    return softmax(scales[parts, np.newaxis] * logarithms + biases[parts])
 
 
 def _costs_accuracy(probabilities: Floats, answers: OutOfFoldAnswers) -> bool:
@@ -697,7 +699,7 @@ def _fit_decoder(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit
             own = fit(mask, penalty, states[k], bases[k], _TOLERANCE_OF_COMPARISON)
             states[k] = own
             logits = own.scale * logarithms[~mask] + own.bias + log_odds[~mask] @ own.weights
-            held_out[~mask] = _softmax(logits)
+            held_out[~mask] = softmax(logits)
         tried.append(held_out)
         starts.append(Weighted(*(np.mean(values, axis=0) for values in zip(*states, strict=True))))
         losses.append(_losses(held_out, answers))
@@ -749,7 +751,8 @@ def _fit_provided(option: Any, answers: OutOfFoldAnswers, seed: int | None) -> P
     return ProvidedMap(calibrator, floor, logarithms.shape[1])
 
 
-def _softmax(logits: Floats) -> Floats:
+def softmax(logits: Floats) -> Floats:
+    """Return probabilities, computed in place."""
     logits -= logits.max(axis=1, keepdims=True)
     np.exp(logits, out=logits)
     logits /= logits.sum(axis=1, keepdims=True)

@@ -10,8 +10,8 @@ import csv
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,11 +20,10 @@ from polytomy.cli import evaluating, model_files, predicting, schemes, searching
 from polytomy.cli.data import (
     InterruptedWorkError,
     explain_failure,
-    has_terminal,
     print_answer,
     print_text,
 )
-from polytomy.cli.help_pages import HelpfulCommand, HelpfulGroup, find_command, show_option
+from polytomy.cli.help_pages import HelpfulCommand, find_command, show_option
 from polytomy.cli.options import AS_JSON, JOBS, expand_options
 from polytomy.errors import Message, PolytomyError
 from polytomy.inputs.arguments import count_things
@@ -37,7 +36,6 @@ EXIT_CODE_OF_INTERRUPT = 130
 
 def _make_app(**options: Any) -> typer.Typer:
     return typer.Typer(
-        cls=HelpfulGroup,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode="markdown",
@@ -57,8 +55,7 @@ def warm_up(n_jobs: int | None = JOBS, as_json: bool = AS_JSON) -> None:
     """
     from polytomy.routines import warming
 
-    with _show_progress(is_silent=as_json) as on_progress:
-        done = warming.warm_up(on_progress, n_jobs=n_jobs)
+    done = warming.warm_up(None if as_json else _print_line, n_jobs=n_jobs)
     functions = count_things(done.n_compiled, "function")
     compiled = f"{functions} compiled" if done.n_compiled else "nothing to compile"
     print_answer(
@@ -67,31 +64,6 @@ def warm_up(n_jobs: int | None = JOBS, as_json: bool = AS_JSON) -> None:
         f"their machine code is in {done.folder}",
         as_json,
     )
-
-
-@contextmanager
-def _show_progress(*, is_silent: bool) -> Iterator[Callable[[WarmUpProgress], None] | None]:
-    """Yield a progress callback: a bar on a terminal, otherwise one line per routine."""
-    if is_silent:
-        yield None
-        return
-    if not has_terminal():
-        yield _print_line
-        return
-    from rich import progress as rich
-    from rich.console import Console
-
-    columns = (
-        rich.BarColumn(),
-        rich.MofNCompleteColumn(),
-        rich.TimeElapsedColumn(),
-        rich.TextColumn("{task.description}"),
-    )
-    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda at: progress.update(
-            task, completed=at.n_done, total=at.n_routines, description=at.routine
-        )
 
 
 def _print_line(at: WarmUpProgress) -> None:
@@ -108,6 +80,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     evaluating.evaluate,
     model_files.info,
     model_files.convert,
+    model_files.compress,
     model_files.export,
     trials.split,
     schemes.design,

@@ -265,10 +265,6 @@ def read_samples(
 
 def read_scaled(path: str, options: FeatureOptions) -> tuple[Any, NDArray[Any]]:
     """Return the scaled features of a file and its labels."""
-    if options.format == "kernel":
-        raise ArgumentError(
-            "--format kernel has no features; only train, predict and evaluate can use it"
-        )
     data, labels = read_samples(path, options)
     scaler = make_scaler(options.scale, data.X)
     return (data.X if scaler is None else scaler.fit_transform(data.X)), labels

@@ -19,7 +19,6 @@ from polytomy.cli.loaded_models import LoadedModel
 from polytomy.cli.options import (
     AS_JSON,
     DATA,
-    ClusterOptions,
     DataFile,
     FileOptions,
     LoadOptions,
@@ -32,7 +31,6 @@ from polytomy.cli.options import (
     refuse_options,
 )
 from polytomy.cli.predicting import predict_sets
-from polytomy.errors import ArgumentError
 from polytomy.inputs.arguments import count_things
 from polytomy.metrics import METRICS, Additive, JudgedSamples
 from polytomy.scheme import Scheme
@@ -70,7 +68,6 @@ def evaluate(
     reading: FileOptions,
     loading: LoadOptions,
     sets: SetOptions,
-    cluster: ClusterOptions,
     target: str | None = option(
         metavar="COLUMN", help="Label column; as in training by default.", panel=DATA
     ),
@@ -90,8 +87,7 @@ def evaluate(
     column = None if target is None else parse_column(target)
     levels = sets.confidence_level
     if loaded.regressor is not None:
-        names = [*name_given(structure, sets), *(["--dask"] if cluster.dask else [])]
-        refuse_options(names, "is only for classifiers")
+        refuse_options(name_given(structure, sets), "is only for classifiers")
         with count_samples("evaluated") as advance:
             blocks = loaded.labelled_blocks(open_data(data), column)
             measured = evaluate_numbers(loaded, blocks, data, advance)
@@ -104,20 +100,12 @@ def evaluate(
     scheme = None if control is None else parse_scheme(*read_control(control))
     columns = loaded.predicted_labels
     scores = RunningScores(loaded.classes, order, scheme, predicted=columns, levels=levels or ())
-    if cluster.dask is not None:
-        if levels:
-            raise ArgumentError("--set and --dask cannot be used together; leave one out")
-        from polytomy.dask.folders import connect, evaluate_folder
-
-        with connect(cluster.dask, cluster.n_jobs) as client:
-            evaluate_folder(client, data, loaded, scores, column)
-    else:
-        with count_samples("evaluated") as advance:
-            for block in loaded.labelled_blocks(open_data(data), column):
-                scores.add(block.y, *loaded.predict(block.X))
-                if levels:
-                    scores.add_sets(block.y, predict_sets(loaded, block.X, sets))
-                advance(block.n_samples)
+    with count_samples("evaluated") as advance:
+        for block in loaded.labelled_blocks(open_data(data), column):
+            scores.add(block.y, *loaded.predict(block.X))
+            if levels:
+                scores.add_sets(block.y, predict_sets(loaded, block.X, sets))
+            advance(block.n_samples)
     _print_evaluation(scores, loaded, as_json)
 
 
@@ -246,12 +234,6 @@ class RunningScores:
         for k, level in enumerate(self._levels):
             self._add_sums(f"coverage_of_sets_{level:g}", len(y) * float(coverage[k]))
             self._add_sums(f"mean_size_of_sets_{level:g}", len(y) * float(size[k]))
-
-    def merge(self, other: RunningScores) -> None:
-        """Add the scores of other samples, for the same classes, order and hierarchy."""
-        self.table += other.table
-        for name, sums in other._sums.items():
-            self._add_sums(name, sums)
 
     def _add_sums(self, name: str, sums: Any) -> None:
         self._sums[name] = self._sums.get(name, 0.0) + sums

@@ -31,40 +31,33 @@ class LoadedModel:
     """
 
     def __init__(self, path: str, loading: LoadOptions, reading: FileOptions) -> None:
-        from polytomy.learners.preparation import takes_pairwise_values
         from polytomy.persistence import FileKind, open_model, read_info
 
         n_features = loading.n_features
-        self.format, self.header = reading.format, reading.header
         self._opened = open_model(path, trusted=tuple(loading.trusted or ()))
-        self._changes: list[Callable[[Any], Any]] = []
         model = self._make(n_features)
         is_own = self._opened.kind is FileKind.OWN
         self._may_widen = not is_own and n_features is None
-        metadata: Any = read_info(path).metadata if is_own else {}
+        self.metadata: Any = read_info(path).metadata if is_own else {}
+        metadata = self.metadata
         own_number = getattr(model, "n_features_in_", None)
         known = n_features or own_number
         if is_own and n_features not in (None, own_number):
             raise ArgumentError(
                 f"--features is only for LIBSVM models; {path} has {own_number} features"
             )
-        takes_kernel_values = takes_pairwise_values(model)
-        if takes_kernel_values and self._may_widen:
-            known = None  # given by the rows of kernel values
         self._options: dict[str, Any] = {
             "features": metadata.get("columns") or metadata.get("n_columns") or known,
             "categories": metadata.get("categories") or "refuse",
-            "extra_features": self._may_widen,
             "missing": metadata.get("missing") or "refuse",
             **reading.reading(),
-            "format": _check_format(reading.format, takes_kernel_values),
         }
         if reading.zero_based == "auto" and metadata.get("zero_based") is not None:
             # Data to predict may happen to lack feature 0, so it is read like the training data.
             self._options["zero_based"] = metadata["zero_based"]
         # A model trained on dense data, or by libAGF with borders or a normalisation, may not
         # support sparse data.
-        is_scaled = not is_own and bool(self._steps)
+        is_scaled = not is_own and bool(self.steps)
         is_dense = metadata.get("is_sparse") is False
         self._needs_dense = is_dense or is_scaled or self._has_borders()
         if self._needs_dense and known is not None:
@@ -72,15 +65,12 @@ class LoadedModel:
         self._target: str | int = metadata.get("target", -1)
 
     def _make(self, n_features: int | None) -> Any:
-        """Make the model for a number of features, with all changes; return it unchanged."""
+        """Make the model for a number of features, and return it."""
         from polytomy.learners.preparation import split_pipeline
 
         model = self._opened.make(n_features)
         # The scaler and the like, and the classifier or regressor after them.
-        self._steps, self.core = split_pipeline(model)
-        for change in self._changes:
-            self.core = change(self.core)
-        self._n_features = getattr(model, "n_features_in_", None)
+        self.steps, self.core = split_pipeline(model)
         return model
 
     @property
@@ -130,7 +120,6 @@ class LoadedModel:
 
     def change(self, change: Callable[[Any], Any]) -> None:
         """Replace the classifier by the result of a function of it, such as `with_prior`."""
-        self._changes.append(change)
         self.core = change(self.core)
 
     def ask(self, X: Any, question: Callable[[Any, Any], Any]) -> Any:
@@ -139,11 +128,9 @@ class LoadedModel:
         return question(self.core, X)
 
     def transform(self, X: Any) -> Any:
-        """Return samples in the form that the last step accepts; widen it if they need it."""
-        if self._may_widen and X.shape[1] != self._n_features:
-            self._make(X.shape[1])
+        """Return samples in the form that the last step accepts."""
         X = X.toarray() if self._needs_dense and hasattr(X, "toarray") else X
-        for step in self._steps:
+        for step in self.steps:
             X = step.transform(X)
         return X
 
@@ -192,20 +179,14 @@ class LoadedModel:
     def _blocks(
         self, data: Source, target: str | int | None, classes: ArrayLike | None = None
     ) -> Iterator[Data]:
-        from polytomy.datasets import open_blocks
+        from polytomy.datasets import find_format, open_blocks
+        from polytomy.datasets.reading import open_table
+        from polytomy.datasets.tables import ReadOptions
 
+        if self._may_widen and find_format(data, self._options["format"]) == "svmlight":
+            wanted = ReadOptions(target=None, zero_based=self._options["zero_based"])
+            n_features = open_table(data, "svmlight", wanted).n_features
+            if n_features > self._options["features"]:
+                self._make(n_features)
+                self._options["features"] = n_features
         return open_blocks(data, target=target, classes=classes, **self._options)
-
-
-def _check_format(format: str | None, takes_kernel_values: bool) -> str | None:
-    """Return the format of the data of a model; ArgumentError if the model cannot use it."""
-    if takes_kernel_values:
-        if format not in (None, "kernel"):
-            raise ArgumentError(
-                f"--format {format} cannot be used: the kernel of the model is precomputed, "
-                "so samples must be rows of kernel values. Use --format kernel."
-            )
-        return "kernel"
-    if format == "kernel":
-        raise ArgumentError("--format kernel is only for models with a precomputed kernel")
-    return format

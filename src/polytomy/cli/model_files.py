@@ -1,18 +1,31 @@
-"""Commands for model files: info, convert, export."""
+"""Commands for model files: info, convert, compress, export."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING
+from dataclasses import MISSING, asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from polytomy.cli.data import check_output, print_answer
-from polytomy.cli.options import AS_JSON, LoadOptions, ModelFile, default_of, flag, option
+from polytomy.cli.data import check_output, open_data, print_answer
+from polytomy.cli.loaded_models import LoadedModel
+from polytomy.cli.options import (
+    AS_JSON,
+    DATA,
+    DataFile,
+    FileOptions,
+    LoadOptions,
+    ModelFile,
+    default_of,
+    given,
+    option,
+    parse_column,
+)
 from polytomy.errors import ArgumentError
 from polytomy.inputs.arguments import count_things
 
-_ONNX_ENDING = ".onnx"
+_MOST_LINES, _MOST_CHARACTERS = 20, 300
+_COMPRESS = "model.answering:AnsweringMixin.compress"
 
 
 def info(model: ModelFile, as_json: bool = AS_JSON) -> None:
@@ -44,31 +57,29 @@ def info(model: ModelFile, as_json: bool = AS_JSON) -> None:
         "has prior": found.has_prior,
         "has costs": found.has_costs,
         "metadata": dict(found.metadata),
-        "scheme": found.scheme,
+        "scheme": "\n\n".join(found.schemes),
     }
-    versions = ", ".join(f"{name} {number}" for name, number in found.versions.items())
-    kinds = ", ".join(f"{count} × {kind}" for kind, count in found.kinds.items())
-    labels = ", ".join(map(str, found.classes.tolist()))
-    lines = {
-        "written by": versions,
-        "classes": f"{len(found.classes)}: {_shortened(labels)}",
-        "bins": _describe_bins(found),
-        "features": "" if found.n_features is None else str(found.n_features),
-        "solver": found.solver,
-        "pre-processing": ", ".join(found.preprocessing),
-        "binaries": kinds,
-        "support vectors": str(found.n_support_vectors),
-        "final calibration": _describe_final(found.final_calibration, found.has_out_of_fold),
-        "out-of-fold score": _describe_score(found),
-        "decisions": _describe_decisions(found),
-    }
-    if found.target_range is not None:
-        del lines["classes"]
-    version = "" if found.format_version is None else f", format {found.format_version}"
-    head = f"{model}: {found.kind}, {found.n_bytes} bytes{version}"
-    table = [f"{name:19}{text}" for name, text in lines.items() if text]
-    text = "\n".join([head, *table, "", _shortened(found.scheme, lines=20)])
-    print_answer(described, text, as_json)
+    lines = [f"{model}: {found.kind}, {found.n_bytes} bytes"]
+    for name, value in described.items():
+        if name not in ("file", "kind", "bytes", "metadata", "scheme") and value:
+            lines.append(f"{name:24}{_shorten(_to_text(value))}")
+    scheme = described["scheme"].splitlines()
+    n_more = len(scheme) - _MOST_LINES
+    lines += ["", *scheme[:_MOST_LINES]]
+    lines += [f"… {count_things(n_more, 'more line')}"] if n_more > 0 else []
+    print_answer(described, "\n".join(lines), as_json)
+
+
+def _to_text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_to_text(each)}" for name, each in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 1]}…"
 
 
 def convert(
@@ -82,9 +93,6 @@ def convert(
         default=MISSING,
     ),
     loading: LoadOptions,
-    range_file: Path | None = option(
-        "--range", metavar="FILE", help="Also write the scaling of the model, for svm-scale -r."
-    ),
     as_json: bool = AS_JSON,
 ) -> None:
     """Convert LIBSVM or libAGF models to one .polytomy file, or a model to LIBSVM's format.
@@ -97,15 +105,10 @@ def convert(
     is_for_libsvm = output.suffix == ".model"
     if output.suffix not in (".polytomy", ".model"):
         raise ArgumentError(f"{output}: the name must end in .polytomy, or in .model for LIBSVM")
-    if range_file is not None and not is_for_libsvm:
-        raise ArgumentError(
-            "--range is only for LIBSVM models; use an output file that ends in .model"
-        )
     check_output(output, model)
-    check_output(range_file, model, str(output))
     loaded = load(model, **loading.loading())
     if is_for_libsvm:
-        write_libsvm(loaded, output, range_file=range_file)
+        write_libsvm(loaded, output)
     else:
         is_own = find_kind(model) is FileKind.OWN
         save(
@@ -114,10 +117,69 @@ def convert(
             metadata=read_info(model).metadata if is_own else None,
             out_of_fold=_has_out_of_fold(split_pipeline(loaded)[1]),
         )
-    written = {str(file): file.stat().st_size for file in (output, range_file) if file is not None}
-    facts = [{"file": file, "bytes": size} for file, size in written.items()]
-    text = "\n".join(f"{file}: {size} bytes" for file, size in written.items())
-    print_answer(facts, text, as_json)
+    size = output.stat().st_size
+    print_answer({"file": str(output), "bytes": size}, f"{output}: {size} bytes", as_json)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompressionOptions:
+    """How to approximate a model, and how much accuracy that may cost."""
+
+    method: str | None = option(
+        sets=_COMPRESS,
+        help='"fourier" (random features), "borders" (border samples, as in libAGF), or "auto".',
+    )
+    max_accuracy_loss: float | None = option(
+        sets=_COMPRESS,
+        metavar="LOSS",
+        help="Largest loss of accuracy, measured on samples that training left out.",
+    )
+
+
+def compress(
+    model: ModelFile,
+    data: DataFile,
+    *,
+    output: Path = option(
+        "-o", "--output", metavar="FILE", help="File to write: .polytomy.", default=MISSING
+    ),
+    compression: CompressionOptions,
+    reading: FileOptions,
+    loading: LoadOptions,
+    target: str | None = option(
+        metavar="COLUMN", help="Label column; as in training by default.", panel=DATA
+    ),
+    as_json: bool = AS_JSON,
+) -> None:
+    """Approximate the support vector machines of a model, for faster predictions.
+
+    The data is that of training, or other labelled samples.
+
+    Example: `polytomy train iris.csv -o m.polytomy && polytomy compress m.polytomy iris.csv
+    -o fast.polytomy --method fourier`
+    """
+    import numpy as np
+    from sklearn.pipeline import make_pipeline
+
+    from polytomy.inputs.rows import stack_rows
+    from polytomy.persistence import save
+
+    if output.suffix != ".polytomy":
+        raise ArgumentError(f"{output}: the name must end in .polytomy")
+    check_output(output, model, data)
+    loaded = LoadedModel(model, loading, reading)
+    if loaded.regressor is not None:
+        raise ArgumentError(f"{model} is a regressor; only classifiers can be compressed")
+    column = None if target is None else parse_column(target)
+    blocks = list(loaded.labelled_blocks(open_data(data), column))
+    X = stack_rows([loaded.transform(each.X) for each in blocks])
+    y = np.concatenate([each.y for each in blocks])
+    fast = loaded.core.compress(X, y, **given(compression))
+    whole = make_pipeline(*loaded.steps, fast) if loaded.steps else fast
+    save(whole, output, metadata=loaded.metadata)
+    found = fast.compression_
+    facts = {"file": str(output), "bytes": output.stat().st_size, **asdict(found)}
+    print_answer(facts, f"{output}: {found}", as_json)
 
 
 def export(
@@ -127,7 +189,6 @@ def export(
         "-o", "--output", metavar="FILE", help="File to write, such as model.onnx.", default=MISSING
     ),
     loading: LoadOptions,
-    onnx: bool = flag("--onnx", "Write ONNX even if the name does not end in .onnx."),
     dtype: str | None = option(
         names="precisions",
         sets="export:to_onnx",
@@ -143,8 +204,8 @@ def export(
     from polytomy.files import open_atomically
     from polytomy.persistence import load
 
-    if not onnx and output.suffix != _ONNX_ENDING:
-        raise ArgumentError(f"{output}: the name must end in {_ONNX_ENDING}; or use --onnx")
+    if output.suffix != ".onnx":
+        raise ArgumentError(f"{output}: the name must end in .onnx")
     check_output(output, model)
     dtype = dtype or default_of("export:to_onnx", "dtype")
     exported = to_onnx(load(model, **loading.loading()), dtype=dtype)
@@ -170,41 +231,3 @@ def export(
 def _has_out_of_fold(model: Any) -> bool:
     classifier = getattr(model, "classifier_", model)  # if it is a regressor
     return classifier.composition_.out_of_fold is not None
-
-
-def _describe_final(final: Mapping[str, Any] | None, has_out_of_fold: bool) -> str:
-    if final is None:
-        return ""
-    numbers = [f"{name} {value:.3g}" for name, value in final.items() if name != "kind"]
-    stored = ["with out-of-fold scores"] if has_out_of_fold else []
-    return ", ".join([final["kind"], *numbers, *stored])
-
-
-def _describe_bins(found: Any) -> str:
-    if found.target_range is None:
-        return ""
-    low, high = found.target_range["lower"], found.target_range["upper"]
-    return f"{len(found.classes)}, from {low:g} to {high:g}"
-
-
-def _describe_decisions(found: Any) -> str:
-    parts = {
-        "prediction sets": found.has_sets,
-        "a prior other than that of training": found.has_prior,
-        "costs": found.has_costs,
-    }
-    return ", ".join(name for name, is_there in parts.items() if is_there)
-
-
-def _describe_score(found: Any) -> str:
-    digits = ".4f" if found.target_range is None else ".5g"  # errors are in the unit of the target
-    score = found.out_of_fold_score or {}
-    return ", ".join(f"{name.replace('_', ' ')} {value:{digits}}" for name, value in score.items())
-
-
-def _shortened(text: str, lines: int = 1, width: int = 300) -> str:
-    if lines == 1:
-        return text if len(text) <= width else f"{text[: width - 1]}…"
-    rows = text.splitlines()
-    more = len(rows) - lines
-    return text if more <= 0 else "\n".join([*rows[:lines], f"… {count_things(more, 'more line')}"])

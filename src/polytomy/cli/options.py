@@ -93,7 +93,7 @@ NAMES = {
     "scales": Names(before=["standard", "minmax", "none"]),
     "schemes": Names([*_DESIGNS, *_DATA_DESIGNS]),
     "scores": Names(["polytomy.metrics:METRICS"], where="needs_only_predictions"),
-    "set_scores": Names(["polytomy.model.sets:SCORES"]),
+    "set_scores": Names(["polytomy.model.sets:SCORES"], before=["auto"]),
     "solvers": Names(["polytomy.solvers:METHODS"], before=["auto"]),
     "zero_based": Names(before=["auto", "yes", "no"]),
 }
@@ -350,7 +350,7 @@ DataFile = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="CSV, TSV, LIBSVM, Parquet, npz, LVQ or libAGF file, or a folder of Parquet files; "
+        help="CSV, TSV, LIBSVM, Parquet or npz file, or a folder of Parquet files; "
         "text formats may be gzipped; - reads standard input.",
     ),
 ]
@@ -370,6 +370,16 @@ def class_order() -> Any:
         metavar="LABELS",
         help="Class labels from first to last, for adjacent, chain and tree: a,b,c or a file with "
         "one label per line.",
+    )
+
+
+def max_sides() -> Any:
+    """Return the option --max-sides."""
+    return option(
+        "--max-sides",
+        min=2,
+        metavar="N",
+        help="Largest number of classes that the estimator takes, for --scheme limited and others.",
     )
 
 
@@ -515,8 +525,8 @@ class ClusterOptions:
     n_jobs: int | None = JOBS
     dask: str | None = option(
         metavar="ADDRESS|local",
-        help="Run on the Dask cluster at this address, or on all cores of this machine; DATA "
-        "is a folder of Parquet, CSV or TSV files.",
+        help="Train on the Dask cluster at this address, or on all cores of this machine; DATA "
+        "is a folder of files with the same columns.",
         panel=RUNNING,
     )
 

@@ -15,7 +15,6 @@ from typing import Any
 from polytomy.cli.data import (
     check_output,
     count_samples,
-    is_file,
     open_data,
     print_text,
     read_short_text,
@@ -24,7 +23,6 @@ from polytomy.cli.loaded_models import LoadedModel
 from polytomy.cli.options import (
     DATA,
     DECISIONS,
-    ClusterOptions,
     DataFile,
     FileOptions,
     LoadOptions,
@@ -38,7 +36,7 @@ from polytomy.cli.options import (
     refuse_options,
 )
 from polytomy.errors import ArgumentError
-from polytomy.inputs.arguments import count_things
+from polytomy.inputs.rows import stack_rows
 
 # The value of --prior that estimates the prior from the data.
 _ESTIMATE = "estimate"
@@ -50,20 +48,15 @@ class DecisionOptions:
 
     prior: str | None = option(
         metavar="PRIOR",
-        help='Class frequencies of the data: "a=0.2,b=0.8", a CSV file of labels and '
-        'probabilities, or "estimate" to estimate them, which reads all data into memory.',
-        panel=DECISIONS,
-    )
-    training_prior: str | None = option(
-        metavar="PRIOR",
-        help="Class frequencies of the training data, for models that do not store them.",
+        help='Class frequencies of the data: "a=0.2,b=0.8", or "estimate" to estimate them, which '
+        "reads all data into memory.",
         panel=DECISIONS,
     )
     matrix: Path | None = option(
         "--cost",
         metavar="FILE",
         help="CSV file of costs: one row per true class and one column per predicted class, "
-        "with or without labels. The class with the lowest expected cost is predicted.",
+        "with labels. The class with the lowest expected cost is predicted.",
         panel=DECISIONS,
     )
     reject_cost: float | None = option(
@@ -88,46 +81,20 @@ def take_decisions(
     options : prior and costs
     """
     labels = loaded.classes.tolist()
-    assumed = None
-    if options.training_prior is not None:
-        assumed = parse_prior(options.training_prior, labels, "--training-prior")
     if options.prior == _ESTIMATE:
         every = list(blocks)
         blocks = iter(every)
-        target = _estimate_prior(loaded, every, assumed)
-        loaded.change(lambda core: core.with_prior(target, training_prior=assumed))
+        X = stack_rows([loaded.transform(each.X) for each in every])
+        loaded.change(lambda core: core.with_prior(core.estimate_prior(X)))
     elif options.prior is not None:
-        given_prior = parse_prior(options.prior, labels)
-        loaded.change(lambda core: core.with_prior(given_prior, training_prior=assumed))
-    elif options.training_prior is not None:
-        raise ArgumentError("--training-prior has no effect without --prior")
+        prior = parse_prior(options.prior, labels)
+        loaded.change(lambda core: core.with_prior(prior))
     matrix, reject_cost, reject_label = options.matrix, options.reject_cost, options.reject_label
     if not (matrix is None and reject_cost is None and reject_label is None):
         costs = None if matrix is None else read_costs(matrix, labels)
         label = parse_reject_label(reject_label, labels)
         loaded.change(lambda core: core.with_cost(costs, reject_cost, label))
     return blocks
-
-
-def _estimate_prior(loaded: LoadedModel, blocks: Sequence[Any], training_prior: Any) -> Any:
-    """Return the prior estimated from all samples, which may be in several blocks."""
-    import numpy as np
-
-    from polytomy.model.decisions import find_training_prior, maximise_likelihood
-
-    if not blocks:
-        raise ArgumentError("--prior estimate needs data, but there are no samples")
-    plain = [
-        loaded.ask(each.X, lambda core, X: core.with_prior(None).predict_proba(X))
-        for each in blocks
-    ]
-    training = loaded.ask(
-        blocks[0].X,
-        lambda core, X: find_training_prior(
-            core.classes_, core.composition_.frequencies, training_prior
-        ),
-    )
-    return maximise_likelihood(np.concatenate(plain), training)
 
 
 def name_sets(levels: Sequence[float]) -> list[str]:
@@ -162,64 +129,48 @@ def sets_to_text(sets: Any, labels: Sequence[Any]) -> list[list[str]]:
     ]
 
 
-def parse_prior(text: str, labels: Sequence[Any], option: str = "--prior") -> dict[Any, float]:
-    """Return the prior given by an option: "a=0.2,b=0.8", or a CSV file of such pairs.
+def parse_prior(text: str, labels: Sequence[Any]) -> dict[Any, float]:
+    """Return the prior given by the option --prior.
 
     Examples
     --------
     >>> parse_prior("1=0.25, 2=0.75", [1, 2])
     {1: 0.25, 2: 0.75}
     """
-    if is_file(text):
-        pairs = [row for row in _read_rows(text, option) if row]
-        source = f"{option} {text}"
-    else:
-        pairs = [list(each.rpartition("=")[::2]) for each in next(csv.reader([text]), [])]
-        source = f"{option} {text!r}"
+    source = f"--prior {text!r}"
     prior: dict[Any, float] = {}
-    for number, pair in enumerate(pairs):
-        value = _to_number(pair[1]) if len(pair) == 2 else None
-        if value is None:
-            if number == 0 and is_file(text) and len(pair) == 2:
-                continue  # a header
-            shown = "=".join(filter(None, pair))
+    for pair in next(csv.reader([text]), []):
+        name, _, number = pair.rpartition("=")
+        value = _to_number(number)
+        if value is None or not name:
             raise ArgumentError(
-                f"{source}: cannot read {shown!r}. Write labels and probabilities, such "
-                'as "a=0.2,b=0.8".'
+                f"{source}: cannot read {pair!r}. Write labels and probabilities, such as "
+                '"a=0.2,b=0.8".'
             )
-        label = _find_label(pair[0], labels, source)
+        label = _find_label(name, labels, source)
         if label in prior:
-            raise ArgumentError(f"{source}: {pair[0].strip()!r} occurs twice.")
+            raise ArgumentError(f"{source}: {name.strip()!r} occurs twice.")
         prior[label] = value
     return prior
 
 
-def read_costs(path: Path, labels: Sequence[Any]) -> Any:
-    """Return the costs in a CSV file: a list of rows, or a dict of dicts if it has labels."""
-    rows = [row for row in _read_rows(path, "--cost") if row]
-    source, n_classes = f"--cost {path}", len(labels)
-    has_labels = len(rows) == n_classes + 1 and len(rows[0]) == n_classes + 1
-    if not has_labels and any(_to_number(cell) is None for row in rows for cell in row):
+def read_costs(path: Path, labels: Sequence[Any]) -> dict[Any, dict[Any, float]]:
+    """Return the costs in a CSV file, by true and predicted label."""
+    content = read_short_text(path, "--cost", "a table of classes")
+    rows = [[cell.strip() for cell in row] for row in csv.reader(content.splitlines()) if row]
+    source, width = f"--cost {path}", len(labels) + 1
+    if len(rows) != width or any(len(row) != width for row in rows):
         raise ArgumentError(
-            f"{source}: {n_classes} classes need {n_classes} rows of {n_classes} numbers, or one "
-            "more row and column with the labels."
+            f"{source}: the table needs a first row with the labels of the predicted classes, and "
+            "then a row for each true class: its label and the costs."
         )
-    if not has_labels:
-        if len(rows) != n_classes or any(len(row) != n_classes for row in rows):
-            widths = sorted({len(row) for row in rows})
-            raise ArgumentError(
-                f"{source}: the table has {len(rows)} rows of "
-                f"{' or '.join(map(str, widths)) or 'no'} numbers; {n_classes} classes need "
-                f"{n_classes} rows of {n_classes}."
-            )
-        return [[_to_number(cell) for cell in row] for row in rows]
     predicted = [_find_label(cell, labels, source) for cell in rows[0][1:]]
     costs: dict[Any, dict[Any, float]] = {}
-    for row in rows[1:]:
-        numbers = [_to_number(cell) for cell in row[1:]]
-        if len(row) != n_classes + 1 or any(number is None for number in numbers):
-            raise ArgumentError(f"{source}: cannot read the row {','.join(row)!r}.")
-        costs[_find_label(row[0], labels, source)] = dict(zip(predicted, numbers, strict=True))  # type: ignore[arg-type]
+    for label, *cells in rows[1:]:
+        numbers = [_to_number(cell) for cell in cells]
+        if None in numbers:
+            raise ArgumentError(f"{source}: cannot read the row {','.join([label, *cells])!r}.")
+        costs[_find_label(label, labels, source)] = dict(zip(predicted, numbers, strict=True))  # type: ignore[arg-type]
     return costs
 
 
@@ -247,11 +198,6 @@ def _to_number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
-
-
-def _read_rows(path: str | Path, option: str) -> list[list[str]]:
-    content = read_short_text(path, option, "a table of classes")
-    return [[cell.strip() for cell in row] for row in csv.reader(content.splitlines())]
 
 
 # -- The command `predict`: classes, probabilities, sets and explanations, or numbers --
@@ -324,7 +270,6 @@ def predict(
     sets: SetOptions,
     reading: FileOptions,
     loading: LoadOptions,
-    cluster: ClusterOptions,
     target: str | None = option(
         metavar="COLUMN", help="Label column to ignore; detected by default.", panel=DATA
     ),
@@ -332,7 +277,7 @@ def predict(
         "-o",
         "--output",
         metavar="FILE",
-        help="Write the CSV to a file; with --dask, a folder of Parquet files.",
+        help="Write the CSV to a file.",
     ),
     escape: bool = flag(
         "--escape/--no-escape",
@@ -346,8 +291,7 @@ def predict(
     """
     from polytomy.model.decisions import check_top_k
 
-    if cluster.dask is None:
-        check_output(output, model, data)
+    check_output(output, model, data)
     levels, chosen = sets.confidence_level, name_given(answer, decisions, sets)
     if answer.explain and {"--proba", "--set", "--top"} & set(chosen):
         raise ArgumentError("--explain prints text; leave out --proba, --set and --top")
@@ -357,10 +301,7 @@ def predict(
     loaded = LoadedModel(model, loading, reading)
     column = None if target is None else parse_column(target)
     if loaded.regressor is not None:
-        refuse_options(
-            [*chosen, *(["--dask"] if cluster.dask else [])],
-            "is only for classifiers; use --quantiles or --interval",
-        )
+        refuse_options(chosen, "is only for classifiers; use --quantiles or --interval")
         head, predict_rows = _prepare_numbers(loaded, numbers)
         blocks = loaded.unlabelled_blocks(open_data(data), column)
         _write_rows(blocks, head, predict_rows, output, escape)
@@ -372,12 +313,6 @@ def predict(
     if answer.k is not None:
         check_top_k(answer.k, len(loaded.classes))
     top_columns = [] if answer.k is None else _name_top_columns(answer.k)
-    if cluster.dask is not None:
-        if set(chosen) - {"--proba", "--top"}:
-            raise ArgumentError("with --dask, predict supports only labels, --proba and --top")
-        options = {"target": column, "proba": answer.proba, "top_columns": top_columns}
-        _predict_on_cluster(cluster, data, loaded, output, options)
-        return
     blocks = loaded.unlabelled_blocks(open_data(data), column)
     blocks = take_decisions(loaded, blocks, decisions)
     if answer.explain:
@@ -416,25 +351,6 @@ def _write_rows(
             write([*waiting, *make_rows(block.X)])
             waiting = []
             advance(block.n_samples)
-
-
-def _predict_on_cluster(
-    cluster: ClusterOptions,
-    data: str,
-    loaded: LoadedModel,
-    output: Path | None,
-    options: dict[str, Any],
-) -> None:
-    from polytomy.dask.folders import connect, predict_folder
-    from polytomy.files import check_output_folder
-
-    if output is None:
-        raise ArgumentError("--dask writes a folder of Parquet files. Name it with --output.")
-    check_output_folder(output)
-    assert cluster.dask is not None, "the caller has checked it"
-    with connect(cluster.dask, cluster.n_jobs) as client:
-        n_samples = predict_folder(client, data, loaded, output, **options)
-    print_text(f"{output}: predictions for {count_things(n_samples, 'sample')}")
 
 
 def _print_explanations(loaded: LoadedModel, blocks: Any, output: Path | None) -> None:

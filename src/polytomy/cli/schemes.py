@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +25,7 @@ from polytomy.designs import find_design
 from polytomy.designs.orders import order_classes
 from polytomy.errors import ArgumentError, ControlError, Problem
 from polytomy.inputs.arguments import count_things
-from polytomy.language import Source, parse_text
-from polytomy.language.parser import Leaf, Word
+from polytomy.language.parser import Word
 from polytomy.scheme import Label, Scheme, parse
 from polytomy.scheme.nodes import word_to_label
 from polytomy.scheme.reading import parse_with_warnings
@@ -116,7 +113,10 @@ def design(
             raise ArgumentError(
                 "pass either --classes or --labels, such as --labels corn,wheat,oak"
             )
-        named = _split_labels(labels) if labels is not None else classes or 0
+        named: int | list[Label] = classes or 0
+        if labels is not None:
+            words = parse_labels(labels, "--labels")
+            named = [word_to_label(Word(word, False, 0, 0)) for word in words]
         scheme = make_design(design, named, **chosen)
     write_text(_scheme_text(scheme, compact), output)
 
@@ -174,9 +174,7 @@ def show(file: ControlFile, matrix: bool = flag("--matrix", "Draw the coding mat
 
     Example: `polytomy show land.control --matrix`
     """
-    scheme = _parse_file(file)
-    drawing = scheme.draw(matrix=matrix)
-    print_text(_coloured(drawing, matrix=matrix) if _has_colours() else drawing)
+    print_text(_parse_file(file).draw(matrix=matrix))
 
 
 def flatten(file: ControlFile, compact: bool = COMPACT, output: Path | None = OUTPUT) -> None:
@@ -203,27 +201,6 @@ def _scheme_text(scheme: Scheme, compact: bool) -> str:
     return scheme.compact() if compact else str(scheme)
 
 
-# A label in quotes, or everything up to a comma, followed by a comma or the end.
-_LABEL = re.compile(r'\s*(?:("(?:[^"\\]|\\.)*")|([^,]*?))\s*(,|\Z)')
-
-
-def _split_labels(text: str) -> list[Label]:
-    """Return the labels of a comma-separated list, numbers as numbers and "7" as a string."""
-    labels: list[Label] = []
-    for quoted, bare, comma in _LABEL.findall(text):
-        if quoted:
-            leaf = parse_text(Source(quoted, "--labels"))
-            assert isinstance(leaf, Leaf)
-            labels.append(word_to_label(leaf.label))
-        elif bare:
-            labels.append(word_to_label(Word(bare, False, 0, 0)))
-        else:
-            raise ArgumentError(f"--labels {text!r} has an empty label; write a,b,c")
-        if not comma:
-            break
-    return labels
-
-
 def _scheme_facts(scheme: Scheme) -> dict[str, Any]:
     kind = "tree" if scheme.is_tree else "code" if scheme.is_flat else "mixture of codes"
     return {"kind": kind, "classes": list(scheme.classes), "partitions": scheme.n_partitions}
@@ -233,19 +210,3 @@ def _summary(scheme: Scheme) -> str:
     kind, classes, n_partitions = _scheme_facts(scheme).values()
     counted = count_things(len(classes), "class", "classes")
     return f"{kind}, {counted}, {count_things(n_partitions, 'partition')}"
-
-
-_RED, _GREEN, _DIM, _PLAIN = "\033[31m", "\033[32m", "\033[2m", "\033[0m"
-
-
-def _has_colours() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-
-
-def _coloured(drawing: str, *, matrix: bool) -> str:
-    """Return a drawing with coloured signs (matrix) or dimmed lines (tree)."""
-    if not matrix:
-        return re.sub(r"^[│├└─ ]+", lambda m: _DIM + m[0] + _PLAIN, drawing, flags=re.MULTILINE)
-    colours = {"-": _RED, "+": _GREEN, ".": _DIM}
-    signs = re.compile(r"(?<= )[-+.](?= |$)", re.MULTILINE)
-    return signs.sub(lambda m: colours[m[0]] + m[0] + _PLAIN, drawing)

@@ -12,8 +12,10 @@ from polytomy.cli.data import (
     align_columns,
     check_output,
     has_terminal,
+    make_scaler,
     parse_labels,
     print_text,
+    read_samples,
     read_scaled,
     to_json,
     write_text,
@@ -28,6 +30,7 @@ from polytomy.cli.options import (
     complete,
     final_calibration,
     given,
+    max_sides,
     option,
     parse_none,
 )
@@ -85,7 +88,7 @@ class SearchOptions:
         "--candidate",
         "-c",
         metavar="SCHEME",
-        autocompletion=complete("schemes", files="*.control"),
+        autocompletion=complete("schemes", before=["pool"], files="*.control"),
         help="Design, control file or control text to compare, or SCHEME,SOLVER (repeatable). "
         'Designs are listed by "polytomy design --help".',
     )
@@ -107,8 +110,15 @@ class SearchOptions:
     budget: float | None = option(
         min=0, metavar="SECONDS", help="Start no new fold after this many seconds."
     )
+    pool: int | None = option(
+        min=2,
+        metavar="N",
+        help="Combine the best N candidates, with weights learnt from out-of-fold probabilities; "
+        "then -o writes the trained model.",
+    )
     final_calibration: str | None = final_calibration(_SEARCH)
     class_order: str | None = class_order()
+    max_sides: int | None = max_sides()
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the search that are given, as in Python."""
@@ -116,7 +126,7 @@ class SearchOptions:
 
         from polytomy.learners.specification import estimator_from
 
-        return given(
+        parameters = given(
             self,
             estimator=lambda text: estimator_from(text, SVC()),
             candidates=lambda texts: [_parse_candidate(text) for text in texts],
@@ -125,6 +135,13 @@ class SearchOptions:
             final_calibration=parse_none,
             class_order=parse_labels,
         )
+        limit = parameters.pop("max_sides", None)
+        if limit is not None:
+            from polytomy import PolytomyClassifier
+
+            estimator = parameters.get("estimator")
+            parameters["estimator"] = PolytomyClassifier(estimator, max_sides=limit)
+        return parameters
 
 
 def search(
@@ -139,7 +156,11 @@ def search(
         help="Plot the candidates' scores against their cost; with --grid, a heat map of them.",
     ),
     output: Path | None = option(
-        "-o", "--output", metavar="FILE", help="Write the chosen scheme to this control file."
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Write the chosen scheme to this control file; with --pool, the trained model to this "
+        "model file.",
     ),
 ) -> None:
     """Compare schemes, and values of parameters, by cross-validation and choose one.
@@ -155,10 +176,12 @@ def search(
     search_cv = SchemeSearchCV(
         **parameters, n_jobs=n_jobs, random_state=random_state, verbose=int(has_terminal())
     )
-    X, y = read_scaled(data, reading.for_estimator(search_cv))
-    found = search_cv.fit(X, y)
+    reading = reading.for_estimator(search_cv)
+    samples, labels = read_samples(data, reading)
+    scaler = make_scaler(reading.scale, samples.X)
+    found = search_cv.fit(samples.X if scaler is None else scaler.fit_transform(samples.X), labels)
     has_grid = options.param_grid is not None
-    advice = _advise_training(found)
+    advice = "" if hasattr(found, "pool_") else _advise_training(found)
     if plot is not None:
         _draw_candidates(found, plot, has_grid=has_grid)
     if as_json:
@@ -169,11 +192,23 @@ def search(
         }
         if has_grid:
             chosen["params"] = found.best_params_
+        if hasattr(found, "pool_"):
+            chosen["pool"] = [each.name for each in found.pool_]
+            chosen["pool_weights"] = _weights_of_pool(found)
         results = found.cv_results_
         print_text(to_json({"chosen": found.best_candidate_.name, **chosen, "results": results}))
     else:
         print_text("\n".join(filter(None, [_table(found), advice])))
-    if output is not None:
+    if output is not None and hasattr(found, "pool_"):
+        from sklearn.pipeline import make_pipeline
+
+        from polytomy.cli.training import describe_data
+        from polytomy.persistence import save
+
+        model = found.best_estimator_.set_params(verbose=0)
+        model = model if scaler is None else make_pipeline(scaler, model)
+        save(model, output, metadata=describe_data(samples, reading))
+    elif output is not None:
         # A control text has no options: without these, `train` would not train what was scored.
         write_text(
             "\n".join(filter(None, [advice and f"# {advice}", str(found.best_scheme_)])), output
@@ -221,7 +256,24 @@ def _table(found: Any) -> str:
     legend = ["*: chosen; p: no candidate is better in one column without being worse in another"]
     if has_difference:
         legend.append("+ and -: difference from the first candidate on the same folds")
-    return "\n".join([*align_columns(rows, 2), "", *legend, *reasons])
+    pool = []
+    if hasattr(found, "pool_"):
+        name, weights = means[0].replace("_", " "), _weights_of_pool(found)
+        score = f"{name} {abs(found.best_score_):.4g}, with weights learnt from the other folds"
+        pool = [f"pool of {len(found.pool_)}: {score}"]
+        pool += [
+            f"{weight:6.2f} {each.name}" for weight, each in zip(weights, found.pool_, strict=True)
+        ]
+        pool.append("")
+    return "\n".join([*align_columns(rows, 2), "", *pool, *legend, *reasons])
+
+
+def _weights_of_pool(found: Any) -> list[float]:
+    """Return the weight of each member; there may be only one, if the others failed."""
+    if len(found.pool_) == 1:
+        return [1.0]
+    weights: list[float] = found.best_estimator_.pool_weights_.tolist()
+    return weights
 
 
 def _advise_training(found: Any) -> str:

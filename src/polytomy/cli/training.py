@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections import Counter
 from dataclasses import MISSING, dataclass
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,6 +31,7 @@ from polytomy.cli.options import (
     final_calibration,
     flag,
     given,
+    max_sides,
     name_given,
     option,
     parse_none,
@@ -41,8 +41,9 @@ from polytomy.errors import ArgumentError, DataError, PolytomyWarning
 from polytomy.inputs.arguments import count_things
 
 if TYPE_CHECKING:
-    from polytomy.datasets import Data, Source
-    from polytomy.datasets.reading import Scan
+    from numpy.typing import NDArray
+
+    from polytomy.datasets import Data
 
 # A block of this many rows should have rows of most classes.
 _LARGE_BLOCK = 500
@@ -78,12 +79,6 @@ class StreamOptions:
     passes: int = option(
         min=1, metavar="N", help="Passes over the data, with --stream.", panel=_STREAMS, default=1
     )
-    classes: str | None = option(
-        metavar="LABELS",
-        help="All labels, with --stream: a,b,c or a file with one label per line; "
-        "needed for a pipe, and otherwise found in a first pass.",
-        panel=_STREAMS,
-    )
     reservoir_size: int | None = option(
         "--reservoir",
         min=0,
@@ -92,20 +87,6 @@ class StreamOptions:
         help="Maximum number of rows to hold out for calibration, with --stream.",
         panel=_STREAMS,
     )
-
-    def check(self) -> None:
-        """Raise ArgumentError if there are options for streams without one."""
-        if not self.stream and (self.passes > 1 or self.classes is not None):
-            raise ArgumentError("--passes and --classes need --stream. Add it, or leave them out.")
-
-    def class_labels(self) -> Any:
-        """Return the labels of the option --classes as an array, sorted; None without it."""
-        import numpy as np
-
-        from polytomy.datasets.columns import typed_labels
-
-        listed = parse_labels(self.classes, "--classes")
-        return None if listed is None else np.unique(typed_labels([str(each) for each in listed]))
 
 
 class TrainedModel(NamedTuple):
@@ -136,8 +117,7 @@ def train_stream(
 ) -> TrainedModel:
     """Train a classifier on data in blocks, and return it with its scaler.
 
-    A first pass over a file finds the classes, unless they are given, and fits the scaler. A pipe
-    is read once: its classes must be given, and the scaler is fitted to the first block.
+    A first pass over the file finds the classes and fits the scaler.
 
     Parameters
     ----------
@@ -147,146 +127,112 @@ def train_stream(
     """
     from sklearn.pipeline import make_pipeline
 
-    from polytomy.datasets import Stream
-
-    _check_estimator(classifier)
-    weights = classifier.class_weight
-    if weights not in (None, "balanced"):
-        raise ArgumentError(
-            f"--class-weight {weights} needs all the data at once. With --stream, use "
-            "--class-weight balanced."
-        )
-    data = open_data(path)  # once: a pipe cannot be opened again
-    is_pipe = isinstance(data, Stream)
-    if is_pipe:
-        _check_pipe(data, path, reading, stream, weights)
-    scan, scaler, passes = None, None, stream.passes
-    needs_scan = stream.classes is None or reading.one_hot or weights or reading.scale != "none"
-    if not is_pipe and needs_scan:
-        scan, scaler = _scan(data, reading, stream)
-        check_class_labels(scan.classes, path, reading.column, scan.label_name)
-        _balance(classifier, scan)
-    classes = stream.class_labels() if scan is None else scan.classes
-    total = None if scan is None else passes * scan.n_rows
-    n_samples, last = 0, None
-    with count_samples("trained", total) as advance:
-        for number in range(passes):
-            if number:
-                classifier.begin_pass()
-            for block in _read_blocks(data, path, _reading_after(reading, scan), classes):
-                if last is None:
-                    scaler = _fit_first(scaler, reading.scale, block, is_pipe)
-                    _warn_if_sorted(block, classes)
-                X = block.X if scaler is None else scaler.transform(block.X)
-                classifier.partial_fit(X, block.y, classes=classes)
-                n_samples += block.n_samples if number == 0 else 0
-                last = block
-                advance(block.n_samples)
-    assert last is not None, "data without rows was rejected earlier"
-    model = classifier if scaler is None else make_pipeline(scaler, classifier)
-    return TrainedModel(model, describe_data(last, reading), n_samples, last.n_features)
-
-
-def _reading_after(reading: TrainingDataOptions, scan: Scan | None) -> dict[str, Any]:
-    """Return the arguments of the functions that read data, with what a first pass found."""
-    options = reading.reading()
-    if scan is not None:
-        options["features"] = scan.columns or scan.n_features
-        options["categories"] = scan.categories or "refuse"
-        if scan.is_zero_based is not None:
-            options["zero_based"] = scan.is_zero_based
-    return options
-
-
-def _read_blocks(data: Source, path: str, options: dict[str, Any], classes: Any) -> Iterator[Data]:
-    """Return the blocks of the data for one pass."""
     from polytomy.datasets import open_blocks
 
-    blocks = open_blocks(data, classes=classes, **options)
-    first = next(blocks, None)
-    if first is None:
-        raise DataError(f"{path}: the file has no rows")
-    return chain([first], blocks)
+    _check_stream(classifier, path, reading)
+    scan = _scan(path, reading)
+    classes, options = scan.classes, scan.reading
+    check_class_labels(classes, path, reading.column, scan.last.label_name)
+    if classifier.class_weight == "balanced":
+        weights = scan.counts.sum() / (len(classes) * scan.counts)
+        balanced = zip(classes.tolist(), weights.tolist(), strict=True)
+        classifier.set_params(class_weight=dict(balanced))
+    n_samples = int(scan.counts.sum())
+    with count_samples("trained", stream.passes * n_samples) as advance:
+        for number in range(stream.passes):
+            if number:
+                classifier.begin_pass()
+            for k, block in enumerate(open_blocks(path, classes=classes, **options)):
+                if not (number or k):
+                    _warn_if_sorted(block, classes)
+                X = block.X if scan.scaler is None else scan.scaler.transform(block.X)
+                classifier.partial_fit(X, block.y, classes=classes)
+                advance(block.n_samples)
+    model = classifier if scan.scaler is None else make_pipeline(scan.scaler, classifier)
+    return TrainedModel(model, describe_data(scan.last, reading), n_samples, scan.last.n_features)
 
 
-def _check_estimator(classifier: Any) -> None:
+def _check_stream(classifier: Any, path: str, reading: TrainingDataOptions) -> None:
+    """Raise ArgumentError if a classifier or a source of data cannot be used in blocks."""
+    from polytomy.datasets import Stream
+
     if not hasattr(classifier.estimator, "partial_fit"):
         raise ArgumentError(
             f"--stream needs an estimator that learns in batches; "
             f"{type(classifier.estimator).__name__} does not. Use --estimator sgd or "
             '"sgd loss=log_loss", or leave out --stream.'
         )
+    if classifier.class_weight not in (None, "balanced"):
+        raise ArgumentError(
+            f"--class-weight {classifier.class_weight} needs all the data at once. With --stream, "
+            "use --class-weight balanced."
+        )
+    if reading.one_hot:
+        raise ArgumentError(
+            "--one-hot cannot be used with --stream. Encode the text columns first."
+        )
+    if isinstance(open_data(path), Stream):
+        raise ArgumentError(
+            f"{path}: --stream reads the data twice, and a pipe can be read only once. Save the "
+            "data to a file first."
+        )
 
 
-def _check_pipe(
-    data: Source, path: str, reading: TrainingDataOptions, stream: StreamOptions, class_weight: Any
-) -> None:
-    from polytomy.datasets import FORMATS, find_format
+class Scan(NamedTuple):
+    """What a first pass over a file has found.
 
-    for is_wrong, words in (
-        (stream.classes is None, "name all labels: --classes a,b,c"),
-        (class_weight is not None, "leave out --class-weight"),
-        (stream.passes > 1, "use --passes 1"),
-        (reading.one_hot, "leave out --one-hot"),
-    ):
-        if is_wrong:
-            raise ArgumentError(
-                f"{path}: a pipe is read only once. To train on it, {words}; or save the data to a "
-                "file first."
-            )
-    kind = FORMATS[find_format(data, reading.format)]
-    if reading.features is None and kind.is_read_twice:
-        raise ArgumentError("LIBSVM data from a pipe needs --features, the number of features.")
+    Attributes
+    ----------
+    classes : array of the labels, sorted
+    counts : array of int, the rows of each class
+    scaler : fitted scaler; None for no scaling
+    last : Data, the last block
+    reading : arguments of `open_blocks` for later passes
+    """
+
+    classes: NDArray[Any]
+    counts: NDArray[Any]
+    scaler: Any
+    last: Data
+    reading: dict[str, Any]
 
 
-def _scan(data: Source, reading: TrainingDataOptions, stream: StreamOptions) -> tuple[Scan, Any]:
-    """Return what a pass over a file finds, and the fitted scaler."""
+def _scan(path: str, reading: TrainingDataOptions) -> Scan:
+    """Return what a pass over a file finds."""
+    import numpy as np
+
     from polytomy.datasets import open_blocks
-    from polytomy.datasets.reading import open_table, scan_table
-    from polytomy.datasets.tables import ReadOptions
+    from polytomy.datasets.columns import LabelIndex
 
-    scaler: list[Any] = []
-
-    def fit_scaler(X: Any) -> None:
-        if not scaler:
-            scaler.append(make_scaler(reading.scale, X))
-        if scaler[0] is not None:
-            scaler[0].partial_fit(X)
-
+    scaler, last = None, None
+    counts: Counter[Any] = Counter()
     with count_samples("scanned") as advance:
-
-        def visit(X: Any) -> None:
-            if not reading.one_hot:
-                fit_scaler(X)
-            advance(X.shape[0])
-
-        options = reading.reading()
-        format = options.pop("format")
-        wanted = ReadOptions(classes=stream.class_labels(), **options)
-        scan = scan_table(open_table(data, format, wanted), visit)
-        if reading.one_hot and reading.scale != "none":
-            # The values of text columns are known only now.
-            for block in open_blocks(data, classes=scan.classes, **_reading_after(reading, scan)):
-                fit_scaler(block.X)
-                advance(block.n_samples)
-    return scan, scaler[0] if scaler else None
-
-
-def _balance(classifier: Any, scan: Scan) -> None:
-    """Replace the class weight "balanced" with the weights that it stands for."""
-    if classifier.class_weight == "balanced":
-        counts = scan.counts[scan.counts > 0]
-        labels = scan.classes[scan.counts > 0].tolist()
-        weights = counts.sum() / (len(counts) * counts)
-        classifier.set_params(class_weight=dict(zip(labels, weights.tolist(), strict=True)))
-
-
-def _fit_first(scaler: Any, scale: str, block: Data, is_pipe: bool) -> Any:
-    """Return the scaler; for a pipe, fit it to the first block."""
-    if not is_pipe:
-        return scaler
-    scaler = make_scaler(scale, block.X)
-    return scaler if scaler is None else scaler.fit(block.X)
+        for block in open_blocks(path, **reading.reading()):
+            if last is None:
+                scaler = make_scaler(reading.scale, block.X)
+            if scaler is not None:
+                scaler.partial_fit(block.X)
+            assert block.y is not None, "labels were requested"
+            counts.update(block.y.tolist())
+            last = block
+            advance(block.n_samples)
+    if last is None:
+        raise DataError(f"{path}: the file has no rows")
+    index = LabelIndex()
+    for label in counts:
+        index.number(label)
+    labels = index.found()
+    order = np.argsort(labels)
+    found = {"features": last.columns or last.n_columns}
+    if last.is_zero_based is not None:
+        found["zero_based"] = last.is_zero_based
+    return Scan(
+        labels[order],
+        np.array(list(counts.values()))[order],
+        scaler,
+        last,
+        reading.reading() | found,
+    )
 
 
 def _warn_if_sorted(block: Data, classes: Any) -> None:
@@ -302,7 +248,7 @@ def _warn_if_sorted(block: Data, classes: Any) -> None:
         )
 
 
-def describe_data(data: Any, reading: TrainingDataOptions) -> dict[str, Any]:
+def describe_data(data: Any, reading: FeatureOptions) -> dict[str, Any]:
     """Return the description of the data that the model file stores.
 
     Parameters
@@ -332,12 +278,13 @@ _REGRESSION = "Regression"
 class ModelOptions:
     """Parameters of the model; None stands for the default of its constructor."""
 
-    scheme: str | None = option(
+    scheme: list[str] | None = option(
         metavar="SCHEME",
-        autocompletion=complete("schemes", before=["auto"], files="*.control"),
+        autocompletion=complete("schemes", before=["auto", "limited", "pool"], files="*.control"),
         sets=_CLASSIFIER,
-        help='Design (see "polytomy design --help"), "auto", control file or control text; '
-        'with --regress, "ordered" unless given.',
+        help='Design (see "polytomy design --help"), "auto", "limited", control file or text; '
+        'with --regress, "ordered" unless given. "pool" combines three designs, and several '
+        "--scheme options combine theirs.",
     )
     estimator: str | None = option(
         metavar="SPEC",
@@ -365,6 +312,7 @@ class ModelOptions:
         names="class_weights", is_checked=True, help="Class weights: {class_weights}."
     )
     class_order: str | None = class_order()
+    max_sides: int | None = max_sides()
     regress: bool = flag(
         "--regress", "Train a regressor: the target is a number, split into bins.", _REGRESSION
     )
@@ -393,6 +341,7 @@ class ModelOptions:
             final_calibration=parse_none,
             class_order=parse_labels,
             n_bins=parse_bins,
+            scheme=lambda schemes: schemes if len(schemes) > 1 else schemes[0],
         )
         parameters["estimator"] = resolve_estimator(self.estimator or default_estimator)
         is_regressor = parameters.pop("regress", False)
@@ -402,7 +351,7 @@ class ModelOptions:
     def check(self) -> None:
         """Raise ArgumentError if there are options for both numbers and classes."""
         if self.regress:
-            for_classes = {"--class-weight", "--class-order"} & set(name_given(self))
+            for_classes = {"--class-weight", "--class-order", "--max-sides"} & set(name_given(self))
             refuse_options(
                 sorted(for_classes), "is only for classifiers; leave it out with --regress"
             )
@@ -437,7 +386,8 @@ def train(
     from polytomy.persistence import save
 
     check_output(output, data)
-    stream.check()
+    if stream.passes > 1 and not stream.stream:
+        raise ArgumentError("--passes needs --stream. Add it, or leave --passes out.")
     model.check()
     if stream.stream and model.cv is not None:
         raise ArgumentError("--folds cannot be used with --stream. Use --reservoir.")
@@ -445,6 +395,8 @@ def train(
         raise ArgumentError("--regress needs all data in memory; leave out --stream and --dask")
     if stream.stream and cluster.dask is not None:
         raise ArgumentError("--stream and --dask cannot be used together; leave one out")
+    if cluster.dask is not None and reading.one_hot:
+        raise ArgumentError("--one-hot cannot be used with --dask. Encode the text columns first.")
     more = {} if stream.reservoir_size is None else {"reservoir_size": stream.reservoir_size}
     made = model.make(
         "sgd" if stream.stream else None,
@@ -453,7 +405,8 @@ def train(
         verbose=int(has_terminal()),
         **({} if model.regress else more),
     )
-    _check_kernel(takes_pairwise_values(made), reading)
+    if takes_pairwise_values(made):
+        raise ArgumentError("a precomputed kernel can be trained on only in Python")
     reading = reading.for_estimator(made)
     if cluster.dask is not None:
         trained = _train_on_cluster(made, data, reading, cluster)
@@ -515,34 +468,20 @@ def _train_on_cluster(
     classifier: Any, data: str, reading: TrainingDataOptions, cluster: ClusterOptions
 ) -> TrainedModel:
     """Return a classifier trained on a folder of files, by the workers of a cluster."""
-    import numpy as np
-
-    from polytomy.dask.folders import connect, survey_folder, train_on_folder
-    from polytomy.datasets.tables import ReadOptions
+    from polytomy.dask.folders import connect, list_data_files, read_first, train_on_files
 
     assert cluster.dask is not None, "the caller has checked it"
-    options = reading.reading()
-    how = options.pop("format"), ReadOptions(**options)
+    files, options = list_data_files(data), reading.reading()
+    first = read_first(files, **options)
+    # All files are read alike, whatever the order of their columns.
+    options |= {"features": first.columns or first.n_columns}
+    options |= {"target": first.label_name or reading.column}
     with connect(cluster.dask, cluster.n_jobs) as client:
-        survey = survey_folder(client, data, *how)
-        check_class_labels(survey.classes, data, reading.column, survey.label_name)
-        scaler = make_scaler(reading.scale, np.empty((1, 1)))
         classifier.set_params(n_jobs=None)
-        model = train_on_folder(client, survey, *how, classifier, scaler)
-    description = describe_data(survey, reading)
-    return TrainedModel(model, description, survey.n_rows, model.n_features_in_)
-
-
-def _check_kernel(is_precomputed: bool, reading: TrainingDataOptions) -> None:
-    """Raise ArgumentError if kernel values would be used as features, or the other way round."""
-    if is_precomputed != (reading.format == "kernel"):
-        raise ArgumentError(
-            '--estimator "svc kernel=precomputed" and --format kernel must be used together'
-        )
-    if is_precomputed and reading.scale != "none":
-        raise ArgumentError(
-            f"--scale {reading.scale} would change the kernel values. Use --scale none."
-        )
+        scaler = make_scaler(reading.scale, first.X)
+        model = train_on_files(client, files, classifier, scaler, **options)
+    description = describe_data(first, reading)
+    return TrainedModel(model, description, model.n_samples_, model.n_features_in_)
 
 
 def parse_bins(text: str) -> int | str:

@@ -58,7 +58,7 @@ class TrialOptions:
     paper: bool = flag("--paper", "Run only the datasets of the paper in the folder.")
     schemes: list[str] | None = option(
         metavar="SCHEMES",
-        autocompletion=complete("schemes", files="*.control"),
+        autocompletion=complete("schemes", before=["pool"], files="*.control"),
         help="Designs, control files or control texts, comma-separated (repeatable). "
         'SCHEME:SOLVER sets the solver of one scheme. "polytomy design --help" lists designs.',
     )
@@ -220,12 +220,6 @@ def split(
         help="Prefix of both file names, or a folder for them. By default, the files are in "
         "the working directory.",
     ),
-    training_file: Path | None = option(
-        "--train-file", metavar="FILE", help="Training set; NAME.train.csv by default."
-    ),
-    test_file: Path | None = option(
-        "--test-file", metavar="FILE", help="Test set; NAME.test.csv by default."
-    ),
     as_json: bool = AS_JSON,
 ) -> None:
     """Split a data file into a training set and a test set, stratified by class.
@@ -243,27 +237,15 @@ def split(
     test = default_of(_PROTOCOL, "test") if test is None else test
     if not 0 < test < 1:
         raise ArgumentError(f"--test must be between 0 and 1; got {test:g}")
-    is_named = training_file is not None and test_file is not None
-    has_prefix = output is not None and not _is_folder(output)
-    if data == STANDARD_INPUT and not (is_named or has_prefix):
-        raise ArgumentError(
-            "standard input has no name; use --output PREFIX, or --train-file and --test-file"
-        )
+    if data == STANDARD_INPUT and (output is None or _is_folder(output)):
+        raise ArgumentError("standard input has no name; use --output PREFIX")
     samples, labels = read_samples(data, reading, categories="one-hot", missing="nan")
     class_indices = np.unique(labels, return_inverse=True)[1]
     is_held_out = split_classes(class_indices, test, np.random.default_rng(seed))
     if not is_held_out.any():
         raise ArgumentError(f"{data}: no class has enough samples to hold out {test:g} of them")
     prefix, ending = _name_files(data, output)
-    files = {
-        "train": training_file or Path(f"{prefix}.train{ending}"),
-        "test": test_file or Path(f"{prefix}.test{ending}"),
-    }
-    places = [file.resolve() for file in (Path(data), *files.values())]
-    if len(set(places)) < len(places):
-        raise ArgumentError(
-            "the data, the training set and the test set must be three different files"
-        )
+    files = {part: Path(f"{prefix}.{part}{ending}") for part in ("train", "test")}
     masks = {"train": ~is_held_out, "test": is_held_out}
     default = "svmlight" if hasattr(samples.X, "toarray") else "csv"
     if output is not None and _is_folder(output):
@@ -358,13 +340,13 @@ def _check_file(name: str, folder: Path) -> str:
     """Return whether a file holds the dataset of the experiments, or why it cannot be read."""
     from polytomy.errors import PolytomyError
     from polytomy.trials import CATALOGUE
-    from polytomy.trials.datasets import check_dataset, load_datasets
+    from polytomy.trials.datasets import find_differences, load_datasets
 
     try:
         (dataset,) = load_datasets([name], folder)
     except (PolytomyError, OSError) as error:
         return f"cannot be read: {error}"
-    return str(check_dataset(dataset, CATALOGUE[name]))
+    return find_differences(dataset, CATALOGUE[name]) or "the dataset of the experiments"
 
 
 def get_datasets(
@@ -377,12 +359,9 @@ def get_datasets(
         ),
     ],
     data: Path = option(metavar="DIR", help="Folder to download to.", default=Path("data")),
-    accept_other_values: bool = flag(
-        "--accept-other-values", "Accept data of the right size with a different checksum."
-    ),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Download datasets from openml.org, and check those already in the folder.
+    """Download datasets from openml.org, unless the folder has them.
 
     Example: `polytomy datasets get letter pendigits --data data`
     """
@@ -390,9 +369,9 @@ def get_datasets(
 
     found = []
     for name in names:
-        path, check = fetch_dataset(name, data, accept_other_values=accept_other_values)
-        found.append({"name": name, "file": str(path), "state": str(check)})
+        path = fetch_dataset(name, data)
+        found.append({"name": name, "file": str(path)})
         if not as_json:
-            print_text(f"{path} is {check}")
+            print_text(f"{name}: {path}")
     if as_json:
         print_text(to_json(found))

@@ -22,7 +22,6 @@ from polytomy.dask.training import GroupedData, group_rows_by_class, train_binar
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import Parameter, check_parameters, is_count
 from polytomy.inputs.seeds import partition_seeds
-from polytomy.inputs.training_data import read_class_order
 from polytomy.learners.preparation import resolve_estimator, takes_pairwise_values
 from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.model.arrangement import check_solver
@@ -34,7 +33,12 @@ from polytomy.model.estimator import (
     undone_if_interrupted,
 )
 from polytomy.model.fitting import plan_training
-from polytomy.model.scheme_argument import members_of, needs_data, scheme_from
+from polytomy.model.scheme_argument import (
+    find_known_order,
+    members_of,
+    needs_data,
+    scheme_from,
+)
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.choice import choose_scheme
 
@@ -95,7 +99,7 @@ class DaskPolytomyClassifier(
     Parameters
     ----------
     estimator, scheme, solver, calibration, final_calibration, models, random_state, verbose, \
-class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
+class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order, max_sides
         As in `PolytomyClassifier`.
     cv : int, float or "auto", default="auto"
         Number of folds, or fraction of the rows to hold out, for both calibrations. "auto": five
@@ -103,10 +107,9 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
     n_jobs : int, optional
         Number of threads per task; one by default.
     shared_preprocessing : bool, default=False
-        Whether the steps before the last of a pipeline are fitted once. Those with
-        ``partial_fit``, such as scalers, learn from all rows; others from `design_rows` rows.
+        Whether the steps before the last of a pipeline are fitted once, to `design_rows` rows.
     design_rows : int, default=10000
-        Size of the stratified sample for designs that need data.
+        Size of the stratified sample for designs that need data, and for shared transformers.
     client : distributed.Client, optional
         Client of the cluster; by default the one that was created last.
 
@@ -114,6 +117,8 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
     ----------
     classes_, composition_, scheme_, binaries_, estimators_, out_of_fold_score_, n_features_in_, …
         As in `PolytomyClassifier`.
+    n_samples_ : int
+        Number of rows of the training data.
 
     Examples
     --------
@@ -134,6 +139,7 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
     verbose: int
     class_weight: Mapping[Any, float] | str | None
     prediction_dtype: Any
+    max_sides: int | None
     design_rows: int
     client: Any
 
@@ -175,7 +181,7 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
             with self._progress(len(parts), "grouping rows") as bar:
                 data = group_rows_by_class(client, parts, bar.trained)
             self._note_features(data.layout)
-            self.class_order_ = read_class_order(y, self.classes_, self.class_order)
+            self.class_order_ = find_known_order(self.scheme, y, self.classes_, self.class_order)
             take_sample = cache(partial(self._take_sample, data))
             scheme = self._make_scheme(estimator, take_sample)
             for member in members_of(scheme):
@@ -207,6 +213,7 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
     def _note_features(self, layout: Layout) -> None:
         self.classes_ = layout.classes
         self.n_features_in_ = layout.n_features
+        self.n_samples_ = layout.n_rows
         self.__dict__.pop("feature_names_in_", None)
         if layout.feature_names is not None:
             self.feature_names_in_ = layout.feature_names
@@ -242,6 +249,7 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order
             y=labels,
             random_state=self.random_state,
             class_order=self.class_order_,
+            max_sides=self.max_sides,
         )
 
     def _options(self, n_rows: int, *, has_weights: bool) -> TrainingOptions:

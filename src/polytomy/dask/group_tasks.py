@@ -28,10 +28,6 @@ from polytomy.inputs.numbers import class_weights
 from polytomy.inputs.rows import group_rows
 from polytomy.learners.problems import Dichotomy, group_sides
 from polytomy.learners.svm.machines import KernelMachine, merge_vectors
-from polytomy.learners.svm.suitability import (
-    UnsuitableError,
-    check_suitable,
-)
 from polytomy.learners.workload import FitArguments, Trained, TrainingListener, TrainingOptions
 from polytomy.model.decisions import ClassFrequencies
 from polytomy.model.fitting import train_dichotomies
@@ -44,12 +40,12 @@ from polytomy.model.out_of_fold import (
     warn_of_no_rows,
 )
 
-# Small problems are grouped until they have this many samples, so that training them takes
-# longer than starting a task. Small support vector machines are trained particularly fast.
-_ENOUGH, _ENOUGH_FOR_MACHINES = 2**11, 2**13
+# Small problems are grouped until they have this many samples, so that training them takes longer
+# than starting a task.
+_ENOUGH = 2**13
 
-# At most this many machines with most rows in common share a kernel matrix, so that there is work
-# for several workers, and only if the matrix has at most this many bytes.
+# At most this many problems with most rows in common are grouped, so that there is work for several
+# workers, and only if their kernel matrix has at most this many bytes.
 _MOST_TOGETHER = 4
 _LARGEST_MATRIX = 2**30
 
@@ -353,36 +349,22 @@ def divide_into_groups(
     left = [i for i, each in enumerate(dichotomies) if each.trained is None]
     sizes = np.asarray(class_sizes)
     n_rows = int(sizes.sum())
-    machines: dict[int, bool] = {}
     groups: list[list[int]] = []
-    kind_of_last, load_of_last = "", 0
+    load_of_last = 0
     for unit in group_sides(dichotomies, left):
-        members = [dichotomies[i] for i in unit]
-        n_samples = int(sizes[list(classes_of(members))].sum())
-        estimator = members[0].estimator
-        if id(estimator) not in machines:
-            machines[id(estimator)] = _is_machine(estimator)
-        is_machine = machines[id(estimator)] and members[0].is_binary
-        kind, limit = ("machine", _ENOUGH_FOR_MACHINES) if is_machine else ("other", _ENOUGH)
-        if is_machine and 2 * n_samples > n_rows and 8 * n_rows**2 <= _LARGEST_MATRIX:
-            # Such machines have most rows in common, and share their kernel values.
+        n_samples = int(sizes[list(classes_of([dichotomies[i] for i in unit]))].sum())
+        limit = _ENOUGH
+        if 2 * n_samples > n_rows and 8 * n_rows**2 <= _LARGEST_MATRIX:
+            # Such problems have most rows in common; machines share their kernel values.
             limit = max(limit, _MOST_TOGETHER * n_samples)
         load = n_samples * len(unit)
-        if groups and kind == kind_of_last and load_of_last + load <= limit:
+        if groups and load_of_last + load <= limit:
             groups[-1] += unit
             load_of_last += load
         else:
             groups.append(unit)
-            kind_of_last, load_of_last = kind, load
+            load_of_last = load
     return groups
-
-
-def _is_machine(estimator: Any) -> bool:
-    try:
-        check_suitable(estimator)
-    except UnsuitableError:
-        return False
-    return True
 
 
 def train_group(

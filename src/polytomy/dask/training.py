@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from operator import getitem
 from typing import Any, NamedTuple
@@ -19,8 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.utils import get_tags
+from sklearn.pipeline import Pipeline
 
 from dask import delayed
 from polytomy.dask.cluster import gather, gather_as_completed, name_task, pass_on, sending_data
@@ -35,7 +33,6 @@ from polytomy.dask.group_tasks import (
     weights_by_class,
 )
 from polytomy.dask.grouping import (
-    GroupedPart,
     Layout,
     Part,
     RowBlock,
@@ -136,7 +133,7 @@ def train_binaries(
     dichotomies : dichotomies with sides as class indices; those with a trained model keep it
     options : TrainingOptions, without arguments and folds; `cv` is a number or HoldOut
     class_weight : dict, "balanced", "balanced-per-partition" or None
-    make_sample : returns the rows that transformers without ``partial_fit`` are fitted to
+    make_sample : returns the rows that shared transformers are fitted to
     listener : TrainingListener
     """
     client, layout = data.client, data.layout
@@ -150,7 +147,7 @@ def train_binaries(
         check_shareable(lead, dichotomies)
         (seed,) = partition_seeds(options.random_state, 1)
         steps = lead.estimator.steps[:-1]
-        preprocessing = fit_transformers(client, steps, data.parts, make_sample(), seed)
+        preprocessing = fit_transformers(steps, make_sample(), seed)
         trainable = cut_pipelines(dichotomies)
     groups = divide_into_groups(trainable, layout.class_sizes)
     blocks = _join_classes(data, folds, preprocessing)
@@ -233,59 +230,21 @@ def _join_classes(data: GroupedData, folds: FoldPlan | None, preprocessing: Any)
 # -- transformers that all binaries share ----------------------------------------------------------
 
 
-def fit_transformers(
-    client: Any, steps: Sequence[tuple[str, Any]], parts: Sequence[Any], sample: Sample, seed: Any
-) -> Pipeline:
-    """Return the fitted transformers of a pipeline.
-
-    Those with ``partial_fit``, such as scalers, learn from all rows, one part after the other, each
-    on the worker that has the part. All others are fitted to the sample.
+def fit_transformers(steps: Sequence[tuple[str, Any]], sample: Sample, seed: Any) -> Pipeline:
+    """Return the transformers of a pipeline, fitted to a sample of the rows.
 
     Parameters
     ----------
-    client : distributed.Client
     steps : names and unfitted transformers
-    parts : futures of GroupedPart
     sample : Sample
     seed : int, optional, for the transformers
     """
     pipeline = clone(Pipeline(list(steps)))
     seed_all(pipeline, seed)
-    fitted: list[Any] = []
-    X = take_rows(sample.X, np.flatnonzero(_has_weight(sample.weight, len(sample.y))))
-    for number, (name, step) in enumerate(pipeline.steps):
-        if step is None or step == "passthrough":
-            continue
-        if hasattr(step, "partial_fit"):
-            state = step
-            for part in parts:
-                state = client.submit(
-                    _learn, state, part, tuple(fitted), key=name_task(f"fit {name}")
-                )
-            if state is not step:
-                (step,) = gather(client, [state])
-        elif get_tags(step).requires_fit:
-            step = step.fit(unchangeable(X))
-        pipeline.steps[number] = name, step
-        X = step.transform(unchangeable(X))
-        fitted.append(step)
-    return pipeline
-
-
-def _has_weight(weight: Any, n_rows: int) -> Any:
-    return np.ones(n_rows, dtype=np.bool_) if weight is None else weight > 0
-
-
-def _learn(step: Any, part: GroupedPart, before: Sequence[Any]) -> Any:
-    """Return a transformer that has been fitted to one more part."""
-    rows = np.flatnonzero(_has_weight(part.weight, len(part.rows)))
-    if not len(rows):
-        return step
-    X = take_rows(part.X, rows)
-    if before:
-        X = make_pipeline(*before).transform(X)
-    # A copy: the state before this part may be needed again if a worker is lost.
-    return deepcopy(step).partial_fit(X)
+    X = sample.X
+    if sample.weight is not None:
+        X = take_rows(X, np.flatnonzero(sample.weight > 0))
+    return pipeline.fit(unchangeable(X))
 
 
 # -- the variance of all values, for gamma="scale" -------------------------------------------------

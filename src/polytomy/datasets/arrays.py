@@ -1,8 +1,9 @@
-"""Tables of binary arrays: NumPy's npz files, and libAGF's pairs of vectors and classes."""
+"""Tables in NumPy's npz files."""
 
 from __future__ import annotations
 
 import errno
+import operator
 import os
 import zipfile
 import zlib
@@ -14,29 +15,19 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.datasets.svmlight import LARGEST_INDEX
-from polytomy.datasets.tables import (
-    Data,
-    Format,
-    RawBlock,
-    ReadOptions,
-    Table,
-    check_size,
-    to_dense,
-)
-from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
-from polytomy.files import open_atomically, read_array, read_array_header
-from polytomy.inputs.sparse import MOST_ROWS_OR_COLUMNS, check_csr_parts
+from polytomy.datasets.tables import Data, Format, RawBlock, ReadOptions, Table, check_size
+from polytomy.errors import DataError, PythonOnly
+from polytomy.files import read_array
+from polytomy.inputs.sparse import check_csr_parts, is_sparse
 
 _SPARSE_PARTS = {"data", "indices", "indptr", "shape"}
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 
 
 class NpzTable(Table):
-    """An npz file with the arrays X and y.
+    """An npz file with the arrays X and y, which are read at once.
 
-    A sparse X is stored as data, indices, indptr and shape. A dense X in C order is read block by
-    block, everything else at once.
+    A sparse X is stored as data, indices, indptr and shape.
 
     Parameters
     ----------
@@ -45,50 +36,32 @@ class NpzTable(Table):
     """
 
     n_rows: int
+    _X: Any
 
     def __init__(self, source: str | os.PathLike[str], options: ReadOptions) -> None:
         super().__init__(source, options)
-        self._X: Any = None
         with _open_archive(source) as archive:
             names = {info.filename.removesuffix(".npy") for info in archive.infolist()}
             if "X" in names:
-                with archive.open("X.npy") as member:
-                    header = read_array_header(cast(BinaryIO, member))
-                self._check_numeric(header.dtype)
-                self.n_rows, self.n_features = self._check_shape(header.shape)
-                self.bytes_per_row = 8 * self.n_features
-                if header.is_fortran:
-                    self._X = self._read(archive, "X")
+                self._X = self._read(archive, "X")
             elif names >= _SPARSE_PARTS:
                 self._X = self._read_sparse(archive, has_format="format" in names)
-                self.n_rows, self.n_features = self._X.shape
-                self.bytes_per_row = 12 * self._X.nnz // self.n_rows + 8
             else:
                 shown = ", ".join(sorted(names)[:20])
                 raise self.error(f"the file has no array X; it has {shown}")
+            self.n_rows, self.n_features = self._check_samples()
+            self.bytes_per_row = 8 * self.n_features
+            if is_sparse(self._X):
+                self.bytes_per_row = 12 * self._X.nnz // self.n_rows + 8
             if "feature_names" in names:
                 self.feature_names = self._read_names(archive)
             self._labels = None if options.target is None else self._read_labels(archive, names)
 
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
-        with _open_archive(self.source) as archive:
-            yield from self.number_rows(self._matrices(archive, n_rows), self._labels)
-
-    def _matrices(self, archive: zipfile.ZipFile, n_rows: int) -> Iterator[Any]:
         firsts = range(0, self.n_rows, n_rows)
-        if self._X is not None:
-            for first in firsts:
-                yield self._X[first : first + n_rows].astype(np.float64)
-            return
-        with archive.open("X.npy") as member:
-            dtype = read_array_header(cast(BinaryIO, member)).dtype
-            for first in firsts:
-                size = dtype.itemsize * self.n_features * min(n_rows, self.n_rows - first)
-                content = member.read(size)
-                if len(content) < size:
-                    raise self.error("X is truncated")
-                yield np.frombuffer(content, dtype).reshape(-1, self.n_features).astype(np.float64)
+        matrices = (self._X[first : first + n_rows].astype(np.float64) for first in firsts)
+        return self.number_rows(matrices, self._labels)
 
     def _read_sparse(self, archive: zipfile.ZipFile, *, has_format: bool) -> Any:
         # Other formats of `scipy.sparse.save_npz` have parts that may look like CSR.
@@ -96,44 +69,21 @@ class NpzTable(Table):
         if kind != "csr":
             what = f"X is stored in the sparse format {kind!r}; only 'csr' is read. Save X.tocsr()."
             raise self.error(what)
-        values = self._read(archive, "shape")
-        if values.dtype.kind not in "iu" or values.ndim != 1:
-            raise DataError(
-                f"{self.source}, array shape: {values.tolist()} is not a shape; it must be two "
-                "integers"
-            )
-        shape = self._check_shape(tuple(values.tolist()))
-        if max(shape) > MOST_ROWS_OR_COLUMNS:
-            raise self.error(
-                f"X has shape {shape}; at most {MOST_ROWS_OR_COLUMNS} rows and "
-                "columns are supported"
-            )
-        most_columns = max(LARGEST_INDEX, self._options.n_features or 0)
-        if shape[1] > most_columns:
-            raise self.error(
-                f"X has {shape[1]} columns, more than {most_columns}. If that is "
-                "correct, set the number of features: ",
-                Argument("features", shape[1]),
-                ".",
-            )
         data, indices, indptr = (self._read(archive, n) for n in ("data", "indices", "indptr"))
-        self._check_numeric(data.dtype)
         try:
-            return check_csr_parts(data.astype(np.float64), indices, indptr, shape)
-        except ValueError as error:
+            rows, columns = map(operator.index, self._read(archive, "shape").tolist())
+            return check_csr_parts(data, indices, indptr, (rows, columns))
+        except (TypeError, ValueError) as error:
             raise self.error(f"X is not a valid CSR matrix: {error}") from error
 
-    def _check_numeric(self, dtype: np.dtype[Any]) -> None:
-        if dtype.kind not in "biuf":
-            raise self.error(f"X has type {dtype}; it must be numeric")
-
-    def _check_shape(self, shape: tuple[int, ...]) -> tuple[int, int]:
-        if len(shape) != 2:
-            raise self.error(f"X has shape {shape}; it must have two dimensions")
-        for count, what in zip(shape, ("rows", "columns"), strict=True):
-            if count < 1:
-                raise self.error(f"X has no {what}")
-        return shape
+    def _check_samples(self) -> tuple[int, int]:
+        """Return the shape of X; DataError unless it has rows and columns of numbers."""
+        if self._X.dtype.kind not in "biuf":
+            raise self.error(f"X has type {self._X.dtype}; it must be numeric")
+        if self._X.ndim != 2 or 0 in self._X.shape:
+            raise self.error(f"X has shape {self._X.shape}; it must have rows and columns")
+        n_rows, n_features = self._X.shape
+        return n_rows, n_features
 
     def _read_labels(self, archive: zipfile.ZipFile, names: set[str]) -> NDArray[Any]:
         if "y" not in names:
@@ -209,93 +159,3 @@ class NpzFormat(Format):
         if data.feature_names is not None:
             arrays["feature_names"] = np.array(data.feature_names)
         np.savez_compressed(stream, **arrays)
-
-
-# -- libAGF's binary tables: vectors in a .vec file, their classes in a .cls file next to it --
-
-
-class AgfTable(Table):
-    """A pair of libAGF files.
-
-    The .vec file holds the number of features as int32, then rows of float32; the .cls file holds
-    int32 classes.
-
-    Parameters
-    ----------
-    source : the .vec or .cls file, or their common name without the ending
-    options : ReadOptions
-    """
-
-    n_rows: int
-
-    def __init__(self, source: str | os.PathLike[str], options: ReadOptions) -> None:
-        vectors, classes = _name_pair(Path(source))
-        super().__init__(vectors, options)
-        size = vectors.stat().st_size
-        with vectors.open("rb") as file:
-            head = file.read(4)
-        self.n_features = int.from_bytes(head, "little", signed=True) if len(head) == 4 else 0
-        if self.n_features < 1:
-            raise self.error("the file does not start with the number of features")
-        self.n_rows, rest = divmod(size - 4, 4 * self.n_features)
-        if rest or not self.n_rows:
-            raise self.error(
-                f"{size - 4} bytes of data are not a whole number of rows of {self.n_features} "
-                "float32 features"
-            )
-        self.bytes_per_row = 8 * self.n_features
-        self._vectors = np.memmap(vectors, "<f4", "r", 4, (self.n_rows, self.n_features))
-        self._classes: NDArray[np.int32] | None = None
-        self._label_source = str(classes)
-        if options.target is not None:
-            n_bytes, expected = classes.stat().st_size, 4 * self.n_rows
-            if n_bytes != expected:
-                raise DataError(
-                    f"{classes}: the file has {n_bytes} bytes; the int32 classes of "
-                    f"{self.n_rows} rows take {expected}"
-                )
-            self._classes = np.memmap(classes, "<i4", "r")
-
-    def blocks(self, n_rows: int) -> Iterator[RawBlock]:
-        """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
-        firsts = range(0, self.n_rows, n_rows)
-        matrices = (self._vectors[first : first + n_rows].astype(np.float64) for first in firsts)
-        return self.number_rows(matrices, self._classes, self._label_source)
-
-
-class AgfFormat(Format):
-    """libAGF's pairs of files."""
-
-    name = "agf"
-    endings = (".vec", ".cls")
-
-    def matches_path(self, path: Path) -> bool:
-        """Return whether a name ends like these files, or is the common name of a pair of them."""
-        is_pair = not path.exists() and path.with_name(path.name + ".vec").exists()
-        return is_pair or super().matches_path(path)
-
-    def open(self, source: str | os.PathLike[str], options: ReadOptions) -> Table:
-        """Return a pair of files as a table."""
-        return AgfTable(source, options).check_features()
-
-    def write(self, path: Path, data: Data, target: str) -> None:
-        """Write the vectors in single precision, and the classes if there are labels."""
-        vectors, classes = _name_pair(path)
-        X = to_dense(data.X)
-        if data.y is not None:
-            if data.y.dtype.kind not in "biu":
-                raise ArgumentError(
-                    f"labels in the agf format must be integers; got {data.y.tolist()[0]!r}. Use "
-                    "another format."
-                )
-            with open_atomically(classes) as file:
-                file.write(data.y.astype("<i4").tobytes())
-        with open_atomically(vectors) as file:
-            file.write(np.array([X.shape[1]], dtype="<i4").tobytes())
-            file.write(X.astype("<f4").tobytes())
-
-
-def _name_pair(path: Path) -> tuple[Path, Path]:
-    """Return the files of the vectors and of the classes."""
-    base = path.with_suffix("") if path.suffix in AgfFormat.endings else path
-    return base.with_name(base.name + ".vec"), base.with_name(base.name + ".cls")

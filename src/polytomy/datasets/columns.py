@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -224,10 +224,9 @@ class LabelIndex:
             self._numbers[label] = number
         return number
 
-    def found(self, *, are_all: bool = True) -> NDArray[Any]:
+    def found(self) -> NDArray[Any]:
         """Return all labels so far, in order of appearance."""
-        n_labels = len(self._numbers) if self._classes is None else len(self._classes)
-        return self.labels(np.arange(n_labels), are_all=are_all)
+        return self.labels(np.arange(len(self._numbers)))
 
     def labels(self, numbers: ArrayLike, *, are_all: bool = True) -> NDArray[Any]:
         """Return the labels with these numbers; text stays text unless all labels are known."""
@@ -240,27 +239,24 @@ class LabelIndex:
         return known[np.asarray(numbers, dtype=np.intp)]
 
     def _find(self, label: Any) -> int:
-        written, by_value = self._given
-        if str(label) in written:
-            return written[str(label)]
-        value = _number_of(label)
-        same = [] if value is None else by_value.get(value, [])
-        if len(same) == 1:
-            return same[0]
-        shown = ", ".join(islice(written, _MOST_CLASSES)) + " …" * (len(written) > _MOST_CLASSES)
+        known = self._given
+        for key in (str(label), _number_of(label)):
+            if key in known:
+                return known[key]
+        names = [key for key in known if isinstance(key, str)]
+        shown = ", ".join(names[:_MOST_CLASSES]) + " …" * (len(names) > _MOST_CLASSES)
         raise ValueError(f"label {show_label(label)} is not one of the classes {shown}")
 
     @cached_property
-    def _given(self) -> tuple[dict[str, int], dict[float, list[int]]]:
-        """The numbers of the classes by spelling, and by value."""
-        written: dict[str, int] = {}
-        by_value: dict[float, list[int]] = {}
-        for i, each in enumerate([] if self._classes is None else self._classes.tolist()):
-            written.setdefault(str(each), i)
-            value = _number_of(each)
-            if value is not None:
-                by_value.setdefault(value, []).append(i)
-        return written, by_value
+    def _given(self) -> dict[Any, int]:
+        """The numbers of the classes by spelling and, if that is unique, by value."""
+        classes = [] if self._classes is None else self._classes.tolist()
+        numbers: dict[Any, int] = {str(each): i for i, each in enumerate(classes)}
+        values = [_number_of(each) for each in classes]
+        counts = Counter(values)
+        by_value = {value: i for i, value in enumerate(values) if counts[value] == 1}
+        by_value.pop(None, None)
+        return numbers | by_value
 
 
 def _check_text(label: str) -> None:
@@ -333,7 +329,6 @@ Features = Sequence[str] | int | None
 _MOST_NAMED = 20
 _MOST_COMPARED = 1000
 _LONGEST_NAME = 100
-_FEWEST_STEPS = 3
 _MOST_DIGITS = 20
 
 
@@ -521,29 +516,15 @@ def is_header(
         wanted.append(str(target))
     if wanted:
         return set(wanted) <= set(fields)
-    if features is None and _steps_evenly(fields):
-        shown = ", ".join(fields[:_FEWEST_STEPS]) + " …"
-        raise error_at(
-            source,
-            f"{shown} may be column names or a sample. Use ",
-            Argument("header", True),
-            " or ",
-            Argument("header", False),
-            ".",
-            line=line,
-        )
+    numbers = [int(field) for field in fields if field.isdecimal() and len(field) < _MOST_DIGITS]
+    steps = {following - number for number, following in pairwise(numbers)}
+    is_even = len(steps) == 1 and 0 not in steps and len(numbers) > 2
+    if features is None and is_even and len(numbers) >= len(fields) - 1:
+        what = f"{', '.join(fields[:3])} … may be column names or a sample. Use "
+        ways = Argument("header", True), " or ", Argument("header", False), "."
+        raise error_at(source, what, *ways, line=line)
     return False
 
 
 def _is_position(target: int, fields: Sequence[str]) -> bool:
     return -len(fields) <= target < len(fields)
-
-
-def _steps_evenly(fields: Sequence[str]) -> bool:
-    """Return whether the fields, except for one word, are evenly spaced integers."""
-    numbers = [int(field) for field in fields if field.isdecimal() and len(field) < _MOST_DIGITS]
-    n_words = sum(why_not_a_number(field) is not None for field in fields)
-    if n_words > 1 or len(numbers) < max(_FEWEST_STEPS, len(fields) - 1):
-        return False
-    steps = {following - number for number, following in pairwise(numbers)}
-    return len(steps) == 1 and 0 not in steps

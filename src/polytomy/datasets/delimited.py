@@ -1,4 +1,4 @@
-"""Tables in text files: CSV, TSV and LVQ, parsed by pyarrow block by block.
+"""Tables in text files: CSV and TSV, parsed by pyarrow block by block.
 
 A block that pyarrow rejects is read again line by line, which finds the place of an error, and
 accepts numbers that pyarrow does not, such as +1.
@@ -48,9 +48,8 @@ from polytomy.datasets.tables import (
     Table,
     list_columns,
     shorten_numbers,
-    to_dense,
 )
-from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
+from polytomy.errors import Argument, ArgumentError, DataError
 from polytomy.inputs.arguments import did_you_mean
 
 # Separators of the fields of CSV files.
@@ -61,42 +60,9 @@ _N_SAMPLED = 1000
 _MOST_THREADS = 4
 #: Limit on the number of columns of a text table.
 MOST_COLUMNS = 2**20
-_MOST_DIGITS = 10
 # The usual spellings of missing values; blocks with others are read line by line.
 _SPELLINGS = [spell(text) for text in MISSING_VALUES for spell in (str.lower, str.upper)]
 _SPELLINGS += ["NaN", "None", "Null"]
-
-
-class Dialect(NamedTuple):
-    """How a table is written.
-
-    Attributes
-    ----------
-    delimiter : separator of the fields; a space stands for any whitespace, without quotes
-    comment : start of a comment line
-    skip_first : whether the first line is not a sample
-    """
-
-    delimiter: str
-    comment: bytes | None = None
-    skip_first: bool = False
-
-    @property
-    def is_spaced(self) -> bool:
-        """Whether any whitespace separates the fields."""
-        return self.delimiter == " "
-
-    def fields(self, line: str) -> list[str]:
-        """Return the fields of a line."""
-        if self.is_spaced:
-            return line.split()
-        return [field.strip() for field in next(csv.reader([line], delimiter=self.delimiter))]
-
-    def ends_inside_quotes(self, line: str) -> bool:
-        """Return whether a quoted field does not end on its line."""
-        if self.is_spaced or line.count('"') % 2 == 0:
-            return False
-        return self.fields(line + '"') == self.fields(line)
 
 
 class _Parsed(NamedTuple):
@@ -113,7 +79,8 @@ class DelimitedTable(Table):
     ----------
     source : file or stream, gzipped or not
     options : ReadOptions
-    dialect : how the table is written
+    delimiter : separator of the fields
+    has_header : whether the first line is not a sample
     columns : the columns to read
     categories : for each text feature, the index that collects its values
     doubtful_line : number of a first line of samples that may be a header; None if there is none
@@ -123,13 +90,15 @@ class DelimitedTable(Table):
         self,
         source: Source,
         options: ReadOptions,
-        dialect: Dialect,
+        delimiter: str,
+        has_header: bool,
         columns: Columns,
         categories: Mapping[int, CategoryIndex],
         doubtful_line: int | None = None,
     ) -> None:
         super().__init__(source, options)
-        self._dialect, self._columns, self._doubtful_line = dialect, columns, doubtful_line
+        self._delimiter, self._has_header = delimiter, has_header
+        self._columns, self._doubtful_line = columns, doubtful_line
         self.n_features = len(columns.features)
         self.bytes_per_row = 8 * self.n_features
         self.feature_names, self.label_name = columns.feature_names, columns.label_name
@@ -145,10 +114,7 @@ class DelimitedTable(Table):
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
         # A pipe may be slow: its samples are not held back until later ones arrive.
         n_threads = 0 if isinstance(self._path, Stream) else min(_MOST_THREADS, os.cpu_count() or 1)
-        dialect = self._dialect
-        texts = text_blocks(
-            self._path, n_rows, comment=dialect.comment, skip_first=dialect.skip_first, is_last=True
-        )
+        texts = text_blocks(self._path, n_rows, skip_first=self._has_header, is_last=True)
         for block, parsed in read_ahead(self._parse, texts, n_threads):
             converted = None if parsed is None else self._number_texts(parsed, block.numbers)
             yield self._read_by_line(block) if converted is None else converted
@@ -159,9 +125,7 @@ class DelimitedTable(Table):
         from pyarrow import csv as arrow_csv
 
         text = block.text
-        if self._dialect.is_spaced:
-            text = b"\n".join([b" ".join(line.split()) for line in block.lines])
-        elif text.count(b'"', text.rfind(b"\n") + 1) % 2:
+        if text.count(b'"', text.rfind(b"\n") + 1) % 2:
             return None  # pyarrow would accept a quoted field that does not end
         # pyarrow drops a byte order mark, and does not check columns that are not read.
         if text.startswith(codecs.BOM_UTF8) or not _is_utf8(text):
@@ -202,11 +166,7 @@ class DelimitedTable(Table):
         words = arrow.dictionary(arrow.int32(), arrow.string())
         types = dict.fromkeys(map(str, self._columns.features), arrow.float64())
         types |= dict.fromkeys(map(str, self._text_numbers), words)
-        parsing = arrow_csv.ParseOptions(
-            delimiter=self._dialect.delimiter,
-            quote_char=False if self._dialect.is_spaced else '"',
-            ignore_empty_lines=False,
-        )
+        parsing = arrow_csv.ParseOptions(delimiter=self._delimiter, ignore_empty_lines=False)
         missing = _SPELLINGS if self._options.allows_missing else []
         converting = arrow_csv.ConvertOptions(
             column_types=types, include_columns=list(types), null_values=missing
@@ -238,8 +198,8 @@ class DelimitedTable(Table):
         values = np.zeros((len(block.numbers), columns.n_columns))
         for row, (line, number) in enumerate(zip(block.lines, block.numbers.tolist(), strict=True)):
             text = decode_line(line, self.source, number)
-            fields = split_line(text, self._dialect, self.source, number)
-            if self._dialect.ends_inside_quotes(text):
+            fields = split_line(text, self._delimiter, self.source, number)
+            if text.count('"') % 2 and split_line(f'{text}"', self._delimiter, "", 0) == fields:
                 what = "a quoted field does not end on this line. Put each sample on one line."
                 raise self.error(what, line=number)
             if len(fields) != columns.n_columns:
@@ -263,8 +223,7 @@ class DelimitedTable(Table):
         """Return the error for a bad field, with advice if the columns may be wrong."""
         message: list[str | Argument] = [reason]
         # Given features come from a trained model, which determines how text columns are read.
-        is_free = self._options.features is None and not self._dialect.is_spaced
-        is_free = is_free and column not in self._text_numbers
+        is_free = self._options.features is None and column not in self._text_numbers
         if is_free and is_text(text):
             message += [". Use ", Argument("categories", "one-hot"), " for text columns, or set "]
             message += [Argument("target"), " to the label column"]
@@ -287,14 +246,14 @@ def decode_line(line: bytes, source: str, number: int) -> str:
         raise error_at(source, what, line=number) from None
 
 
-def split_line(text: str, dialect: Dialect, source: str, number: int) -> list[str]:
+def split_line(text: str, delimiter: str, source: str, number: int) -> list[str]:
     """Return the fields of a line; DataError if there are too many, or if one is too long."""
     # Counted before the line is split: each field takes far more memory than its text.
-    if text.count(dialect.delimiter) >= MOST_COLUMNS:
+    if text.count(delimiter) >= MOST_COLUMNS:
         what = f"the line has more than {MOST_COLUMNS:,} fields, the limit"
         raise error_at(source, what, line=number)
     try:
-        return dialect.fields(text)
+        return [field.strip() for field in next(csv.reader([text], delimiter=delimiter))]
     except csv.Error:
         what = (
             f"a field is longer than {csv.field_size_limit():,} characters. Is a closing quote "
@@ -317,7 +276,6 @@ class _DelimitedFormat(Format):
     """Rows of fields with a separator, and a header or none."""
 
     is_text = True
-    is_in_folders = True
     delimiter: str
 
     def find_delimiter(self, line: bytes) -> str:
@@ -330,12 +288,12 @@ class _DelimitedFormat(Format):
         first = first_lines(source, _N_SAMPLED)
         if not len(first.numbers):
             raise NoRowsError(f"{name}: the file is empty")
-        dialect = Dialect(self.find_delimiter(first.lines[0]))
+        delimiter = self.find_delimiter(first.lines[0])
         # Only text columns need more than a header and a sample.
         n_parsed = _N_SAMPLED if options.categories == "one-hot" else 2
         lines = zip(first.lines, first.numbers.tolist(), strict=True)
         sample = [
-            split_line(decode_line(line, name, number), dialect, name, number)
+            split_line(decode_line(line, name, number), delimiter, name, number)
             for line, number in islice(lines, n_parsed)
         ]
         target, features, first_line = options.target, options.features, int(first.numbers[0])
@@ -350,7 +308,8 @@ class _DelimitedFormat(Format):
         return DelimitedTable(
             source,
             options,
-            dialect._replace(skip_first=has_header),
+            delimiter,
+            has_header,
             columns,
             _open_categories(name, columns, options.categories, sample),
             doubtful_line=first_line if options.header is None else None,
@@ -432,62 +391,3 @@ def _check_texts(values: NDArray[Any]) -> None:
             "text in CSV and TSV files cannot be blank, have spaces around it or contain line "
             f"breaks; got {min(bad)!r}. Use another format."
         )
-
-
-# -- LVQ ------------------------------------------------------------------------------------------
-
-
-class LvqFormat(Format):
-    """LVQ ASCII files, the format of LVQ_PAK (Kohonen et al. 1996).
-
-    The first line has the number of features; each other line has the features of a sample,
-    separated by whitespace, and its label. A file may have no labels. Lines that start with # are
-    comments.
-    """
-
-    name = "lvq"
-    endings = (".lvq", ".dat")
-    is_text = True
-
-    def open(self, source: Source, options: ReadOptions) -> Table:
-        """Return a file as a table; its first line gives the number of features."""
-        name = os.fspath(source)
-        head = first_lines(source, 2, comment=b"#")
-        if not len(head.numbers):
-            raise DataError(f"{name}: the file is empty")
-        count, *_ = head.lines[0].split()
-        if not (count.isdigit() and len(count) < _MOST_DIGITS and int(count) >= 1):
-            what = "the first line must start with the number of features"
-            raise error_at(name, what, line=int(head.numbers[0]))
-        if len(head.lines) < 2:
-            raise DataError(f"{name}: the file has no data after the number of features")
-        n_features, n_fields, line = int(count), len(head.lines[1].split()), int(head.numbers[1])
-        if n_fields not in (n_features, n_features + 1):
-            what = f"expected {n_features} features and a label; found {n_fields} fields"
-            raise error_at(name, what, line=line)
-        has_labels = options.target is not None
-        if has_labels and n_fields == n_features:
-            raise error_at(
-                name,
-                "there is no label after the features.",
-                PythonOnly(" Use target=None to read the file without labels."),
-                line=line,
-            )
-        columns = Columns(
-            n_fields, None, tuple(range(n_features)), n_features if has_labels else None
-        )
-        dialect = Dialect(" ", comment=b"#", skip_first=True)
-        return DelimitedTable(source, options, dialect, columns, {}).check_features()
-
-    def write_to(self, stream: Any, data: Data, target: str) -> None:
-        """Write the number of features, then samples in rows with the label last."""
-        labels = None if data.y is None else [str(label) for label in data.y.tolist()]
-        if labels is not None and (bad := [label for label in labels if label.split() != [label]]):
-            raise ArgumentError(
-                f"labels in the lvq format cannot contain whitespace; got {bad[0]!r}. Use another "
-                "format."
-            )
-        stream.write(f"{data.n_features}\n".encode())
-        for i, row in enumerate(to_dense(data.X)):
-            words = [*map(str, shorten_numbers(row)), *([] if labels is None else [labels[i]])]
-            stream.write((" ".join(words) + "\n").encode())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -36,33 +36,22 @@ class ParquetTable(Table):
     ----------
     source : file
     options : ReadOptions
-    row_groups : numbers of consecutive row groups to read; all by default
 
     Attributes
     ----------
     columns : Columns to read
-    rows_of_groups : tuple of int, number of rows of each row group of the file
     """
 
     n_rows: int
 
-    def __init__(
-        self,
-        source: str | os.PathLike[str],
-        options: ReadOptions,
-        row_groups: Sequence[int] | None = None,
-    ) -> None:
+    def __init__(self, source: str | os.PathLike[str], options: ReadOptions) -> None:
         from pyarrow import parquet
 
         super().__init__(source, options)
         with _reporting(self.source, "this is not a Parquet file"):
             self._file = parquet.ParquetFile(source, buffer_size=_READ_AHEAD)
-            schema, metadata = self._file.schema_arrow, self._file.metadata
-            sizes = [metadata.row_group(k).num_rows for k in range(metadata.num_row_groups)]
-        self.rows_of_groups = tuple(sizes)
-        self._row_groups = list(range(len(sizes)) if row_groups is None else row_groups)
-        self._first_row = 1 + sum(sizes[: self._row_groups[0]] if self._row_groups else [])
-        self.n_rows = sum(sizes[k] for k in self._row_groups)
+            schema = self._file.schema_arrow
+        self.n_rows = self._file.metadata.num_rows
         if self.n_rows < 1:
             raise NoRowsError(f"{self.source}: the file has no rows")
         names = _without_index(schema, options)
@@ -102,9 +91,9 @@ class ParquetTable(Table):
     def blocks(self, n_rows: int) -> Iterator[RawBlock]:
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
         wanted = [*self.called, *([] if self.label_name is None else [self.label_name])]
-        first = self._first_row
+        first = 1
         with _reporting(self.source, "the Parquet file is damaged"):
-            for batch in self._file.iter_batches(n_rows, self._row_groups, columns=wanted):
+            for batch in self._file.iter_batches(n_rows, columns=wanted):
                 rows = np.arange(first, first + len(batch), dtype=np.int64)
                 X = np.empty((len(batch), self.n_features))
                 for k, name in enumerate(self.called):
@@ -214,7 +203,6 @@ class ParquetFormat(Format):
 
     name = "parquet"
     endings = (".parquet", ".pq")
-    is_in_folders = True
 
     def matches_path(self, path: Path) -> bool:
         """Return whether a name ends like these files, or is that of a folder."""

@@ -1,15 +1,12 @@
-"""Reading and writing data files, whole or block by block, and the formats they may have.
-
-A file that is too large for memory may need a first pass, which finds its labels, its values and
-its size (`Scan`)."""
+"""Reading and writing data files, whole or block by block, and the formats they may have."""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from weakref import finalize
@@ -18,12 +15,12 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.datasets.arrays import AgfFormat, NpzFormat
+from polytomy.datasets.arrays import NpzFormat
 from polytomy.datasets.columns import Features, Target
-from polytomy.datasets.delimited import CsvFormat, LvqFormat, TsvFormat
+from polytomy.datasets.delimited import CsvFormat, TsvFormat
 from polytomy.datasets.parquet import ParquetFormat
 from polytomy.datasets.sources import Source, Stream, first_lines, list_files
-from polytomy.datasets.svmlight import KernelFormat, SvmlightFormat
+from polytomy.datasets.svmlight import SvmlightFormat
 from polytomy.datasets.tables import (
     Categories,
     Data,
@@ -44,9 +41,6 @@ _ALL: tuple[Format, ...] = (
     SvmlightFormat(),
     ParquetFormat(),
     NpzFormat(),
-    LvqFormat(),
-    AgfFormat(),
-    KernelFormat(),
 )
 FORMATS: dict[str, Format] = {each.name: each for each in _ALL}
 """All formats of data files by name."""
@@ -96,19 +90,13 @@ def open_source(path: Source) -> Source:
     """
     if isinstance(path, Stream):
         return path
-    try:
-        mode = os.stat(path).st_mode
-    except FileNotFoundError:
-        # libAGF names a pair of files by their common name without endings.
-        if Path(os.fspath(path) + ".vec").exists():
-            return path
-        raise
+    mode = os.stat(path).st_mode
     if stat.S_ISDIR(mode):
         if list_files(path, FORMATS["parquet"].endings):
             return path
         reason = (
-            f"{os.strerror(errno.EISDIR)}, and has no Parquet files. Merge its files, or use "
-            'Dask ("--dask local" on the command line), which reads folders of CSV and TSV files.'
+            f"{os.strerror(errno.EISDIR)}, and has no Parquet files. Merge its files, or train on "
+            'it with "polytomy train --dask local", which reads folders of other files.'
         )
         raise IsADirectoryError(errno.EISDIR, reason, os.fspath(path))
     if stat.S_ISREG(mode):
@@ -144,7 +132,7 @@ def read_data(
     Parameters
     ----------
     path : file; a folder of Parquet files; or a pipe, for text formats
-    format : "csv", "tsv", "svmlight", "parquet", "npz", "lvq", "agf" or "kernel"
+    format : "csv", "tsv", "svmlight", "parquet" or "npz"
         By default, it is detected from the file name (``iris.csv.gz``) or the first line. Text
         files may be gzipped.
     target : str, int or None, default=-1
@@ -188,9 +176,7 @@ def read_data(
            [0.5, 3. ]]), array(['oak', 'corn'], dtype='<U4'), ('height', 'width'))
     """
     _check_categories(categories, in_blocks=False)
-    options = ReadOptions(
-        target, header, features, categories, classes, zero_based=zero_based, missing=missing
-    )
+    options = ReadOptions(target, header, features, categories, classes, zero_based, missing)
     return read_table(open_table(path, format, options))
 
 
@@ -204,7 +190,6 @@ def open_blocks(
     features: Features = None,
     categories: Categories = "refuse",
     classes: ArrayLike | None = None,
-    extra_features: bool = False,
     zero_based: ZeroBased = "auto",
     missing: str = "refuse",
 ) -> Iterator[Data]:
@@ -219,9 +204,6 @@ def open_blocks(
     n_rows : int, optional
         Maximum number of rows in a block; by default, the features of a block take about 32 MB.
     categories : "refuse", or a dict of columns and values
-    extra_features : bool, default=False
-        Whether samples in the svmlight format may have more features than `features`; a block is
-        then as wide as its widest sample.
     zero_based : bool or "auto", default="auto"
         See `read_data`. For a pipe whose number of features is given, "auto" checks only the first
         lines; an index 0 after them is an error.
@@ -233,9 +215,7 @@ def open_blocks(
     if n_rows is not None and n_rows < 1:
         raise ArgumentError(Argument("n_rows", n_rows), " is too few. Use 1 or more.")
     _check_categories(categories, in_blocks=True)
-    options = ReadOptions(
-        target, header, features, categories, classes, extra_features, zero_based, missing
-    )
+    options = ReadOptions(target, header, features, categories, classes, zero_based, missing)
     table = open_table(path, format, options)
     return (
         table.to_data(block, are_all=False) for block in table.blocks(_block_rows(table, n_rows))
@@ -342,70 +322,6 @@ def _join_parts(parts: list[Any]) -> Any:
     return whole
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scan:
-    """What a pass over a file has found.
-
-    Attributes
-    ----------
-    classes : array of the labels, sorted
-    counts : array of int, the rows of each class
-    n_features : int, before one-hot encoding
-    columns : tuple of str; None if the file has no names
-    label_name : str; None if the file has no names
-    categories : dict of str to tuple of str
-        Text columns to one-hot encode, and their values.
-    is_zero_based : bool; None for all formats but svmlight
-    """
-
-    classes: NDArray[Any]
-    counts: NDArray[np.int64]
-    n_features: int
-    columns: tuple[str, ...] | None
-    label_name: str | None
-    categories: dict[str, tuple[str, ...]]
-    is_zero_based: bool | None
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows of the file."""
-        return int(self.counts.sum())
-
-
-def scan_table(
-    table: Table, visit: Callable[[Any], object] | None = None, *, are_all: bool = True
-) -> Scan:
-    """Return what a pass over a table finds, in bounded memory.
-
-    Parameters
-    ----------
-    table : Table with labels
-    visit : function of the features of a block, optional
-        Called with each block; text columns have the numbers of their values.
-    are_all : whether all labels are in this table; if not, they stay text
-    """
-    counts = np.zeros(0, dtype=np.int64)
-    for block in table.blocks(_block_rows(table)):
-        assert block.labels is not None, "labels were requested"
-        n_labels = max(len(counts), int(block.labels.max(initial=-1)) + 1)
-        counts = np.pad(counts, (0, n_labels - len(counts)))
-        counts += np.bincount(block.labels, minlength=n_labels)
-        if visit is not None:
-            visit(block.X)
-    labels = table.label_index.found(are_all=are_all)
-    counts = np.pad(counts, (0, len(labels) - len(counts)))
-    order = np.argsort(labels, kind="stable")
-    return Scan(
-        labels[order],
-        counts[order],
-        table.n_features,
-        table.feature_names,
-        table.label_name,
-        {table.called[k]: tuple(sorted(each.values)) for k, each in table.categories.items()},
-        table.is_zero_based,
-    )
-
-
 def write_data(
     path: str | os.PathLike[str],
     data: Data,
@@ -415,10 +331,9 @@ def write_data(
 ) -> None:
     """Write samples and labels to a file; if that fails, no partial file is left.
 
-    `read_data` reads the same samples and labels back, except that the "agf" format has single
-    precision. One-hot encoded categories are written as text again. CSV, TSV and Parquet files
-    have the label in their last column. Features in svmlight files are numbered from 1, or from 0
-    if `data` was read from such a file.
+    `read_data` reads the same samples and labels back. One-hot encoded categories are written as
+    text again. CSV, TSV and Parquet files have the label in their last column. Features in svmlight
+    files are numbered from 1, or from 0 if `data` was read from such a file.
 
     Parameters
     ----------

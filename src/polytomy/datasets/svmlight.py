@@ -1,7 +1,7 @@
 """Sparse data files: ``label index:value index:value …``, with indices from one or from zero.
 
 LIBSVM counts features from one. scikit-learn's `dump_svmlight_file` counts them from zero by
-default. Rows of a precomputed kernel are written in a similar way (`KernelTable`).
+default.
 """
 
 from __future__ import annotations
@@ -22,15 +22,18 @@ from polytomy.errors import Argument, ArgumentError, DataError
 
 _SCAN_ROWS = 10_000
 _SAMPLE_ROWS = 1000
-#: A larger index is an error unless the number of features is given: scalers and linear models
-#: take memory for all features, and one wrong index could mean billions of them.
-LARGEST_INDEX = 2**24
-_LARGEST_OF_ALL = 2**31 - 1
+# A larger index is an error unless the number of features is given: scalers and linear models
+# take memory for all features, and one wrong index could mean billions of them.
+_LARGEST_INDEX = 2**24
 _LINE = re.compile(rb"[-+.\deE]+(\s+(qid:)?\d+:\S+)+\s*(#.*)?")
 
 
-class _PairTable(Table):
-    """A text file with a label and pairs ``index:value`` in each line.
+class SvmlightTable(Table):
+    """A sparse table in a text file, read twice unless its width and its first index are given.
+
+    With ``zero_based="auto"``, an index 0 anywhere in a file decides. In a stream whose number of
+    features is given, only the first lines do, so that memory is bounded; an index 0 after them is
+    an error.
 
     Parameters
     ----------
@@ -38,12 +41,26 @@ class _PairTable(Table):
     options : ReadOptions
     """
 
+    n_features = 0  # until it is known
+
     def __init__(self, source: Source, options: ReadOptions) -> None:
         super().__init__(source, options)
-        self._largest = max(LARGEST_INDEX, options.n_features or 0)
+        self._largest = max(_LARGEST_INDEX, options.n_features or 0)
         self._sample = first_lines(source, _SAMPLE_ROWS, comment=b"#")
         if not len(self._sample.numbers):
             raise self.error("the file is empty")
+        X, _ = self._parse(self._sample)
+        self.bytes_per_row = 12 * int(X.nnz) // int(X.shape[0]) + 8
+        is_unknown = options.zero_based == "auto"
+        self.is_zero_based = None if is_unknown else bool(options.zero_based)
+        width, has_zero = 1, False
+        if options.n_features is None or is_unknown:
+            width, has_zero = self._scan()
+        if is_unknown:
+            if has_zero:
+                self._check_not_kernel(X)
+            self.is_zero_based = has_zero
+        self.n_features = options.n_features or max(1, width - (not self.is_zero_based))
 
     def _lines(self, n_rows: int, *, is_last: bool = False) -> Iterator[TextBlock]:
         return text_blocks(self._path, n_rows, comment=b"#", is_last=is_last)
@@ -62,11 +79,40 @@ class _PairTable(Table):
             raise self._explain(block)
         return scipy.sparse.csr_array(X), y
 
-    def _make_block(self, X: Any, y: NDArray[np.float64], block: TextBlock) -> RawBlock:
-        labels = None
-        if self._options.target is not None:
-            labels = number_labels(self.label_index, y, block.numbers, self.source)
-        return RawBlock(X, labels, block.numbers)
+    def _scan(self) -> tuple[int, bool]:
+        """Return one more than the largest index of the file, and whether it has an index 0."""
+        width, has_zero = 1, False
+        is_pipe = isinstance(self._path, Stream) and self._options.n_features is not None
+        for block in [self._sample] if is_pipe else self._lines(_SCAN_ROWS):
+            X, _ = self._parse(block)
+            width, has_zero = max(width, X.shape[1]), has_zero or _has_zero(X)
+        return width, has_zero
+
+    def _check_not_kernel(self, X: scipy.sparse.csr_array) -> None:
+        """Raise DataError if rows may be those of a kernel: ``0:1 1:value``, ``0:2 1:value``."""
+        numbers = np.arange(X.shape[0]) + 1.0
+        if len(numbers) > 1 and np.array_equal(X[:, [0]].toarray()[:, 0], numbers):
+            raise self.error(
+                "these may be rows of kernel values, which are not read. If they are features "
+                "numbered from 0, use ",
+                Argument("zero_based", True),
+                ".",
+                line=int(self._sample.numbers[0]),
+            )
+
+    def blocks(self, n_rows: int) -> Iterator[RawBlock]:
+        """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
+        n_features, first = self.n_features, 0 if self.is_zero_based else 1
+        for block in self._lines(n_rows, is_last=True):
+            X, y = self._parse(block)
+            if X.shape[1] - first > n_features or (first and _has_zero(X)):
+                raise self._explain(block)
+            parts = X.data, X.indices - first, X.indptr
+            X = scipy.sparse.csr_array(parts, (X.shape[0], n_features))
+            labels = None
+            if self._options.target is not None:
+                labels = number_labels(self.label_index, y, block.numbers, self.source)
+            yield RawBlock(X, labels, block.numbers)
 
     def _explain(self, block: TextBlock, error: Exception | None = None) -> DataError:
         """Return the error of the first bad line of a block."""
@@ -82,73 +128,6 @@ class _PairTable(Table):
 
     def _explain_pairs(self, pairs: list[str]) -> list[str | Argument]:
         """Return the message for bad pairs; empty if nothing is wrong."""
-        raise NotImplementedError
-
-
-class SvmlightTable(_PairTable):
-    """A sparse table in a text file, read twice unless its width and its first index are given.
-
-    With ``zero_based="auto"``, an index 0 anywhere in a file decides. In a stream whose number of
-    features is given, only the first lines do, so that memory is bounded; an index 0 after them is
-    an error.
-    """
-
-    # Largest number of features in a sample, once it is known.
-    _widest: int | None = None
-
-    def __init__(self, source: Source, options: ReadOptions) -> None:
-        super().__init__(source, options)
-        X, _ = self._parse(self._sample)
-        self.bytes_per_row = 12 * int(X.nnz) // int(X.shape[0]) + 8
-        is_unknown = options.zero_based == "auto"
-        self.is_zero_based = None if is_unknown else bool(options.zero_based)
-        width, has_zero = 1, False
-        if options.n_features is None or is_unknown:
-            width, has_zero = self._scan()
-        if is_unknown:
-            if has_zero:
-                self._check_not_kernel(X)
-            self.is_zero_based = has_zero
-        self.n_features = options.n_features or max(1, width - (not self.is_zero_based))
-        if not options.extra_features:
-            self._widest = self.n_features
-
-    def _scan(self) -> tuple[int, bool]:
-        """Return one more than the largest index of the file, and whether it has an index 0."""
-        width, has_zero = 1, False
-        is_pipe = isinstance(self._path, Stream) and self._options.n_features is not None
-        for block in [self._sample] if is_pipe else self._lines(_SCAN_ROWS):
-            X, _ = self._parse(block)
-            width, has_zero = max(width, X.shape[1]), has_zero or _has_zero(X)
-        return width, has_zero
-
-    def _check_not_kernel(self, X: scipy.sparse.csr_array) -> None:
-        """Raise DataError if rows may be those of a kernel: ``0:1 1:value``, ``0:2 1:value``."""
-        numbers = np.arange(X.shape[0]) + 1.0
-        if len(numbers) > 1 and np.array_equal(X[:, [0]].toarray()[:, 0], numbers):
-            raise self.error(
-                "these may be rows of kernel values, or features numbered from 0. Use ",
-                Argument("format", "kernel"),
-                " or ",
-                Argument("zero_based", True),
-                ".",
-                line=int(self._sample.numbers[0]),
-            )
-
-    def blocks(self, n_rows: int) -> Iterator[RawBlock]:
-        """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
-        n_features, first = self.n_features, 0 if self.is_zero_based else 1
-        for block in self._lines(n_rows, is_last=True):
-            X, y = self._parse(block)
-            width = X.shape[1] - first
-            is_too_wide = width > n_features and not self._options.extra_features
-            if is_too_wide or (first and _has_zero(X)):
-                raise self._explain(block)
-            shape = (X.shape[0], max(n_features, width))
-            parts = X.data, X.indices - first, X.indptr
-            yield self._make_block(scipy.sparse.csr_array(parts, shape), y, block)
-
-    def _explain_pairs(self, pairs: list[str]) -> list[str | Argument]:
         previous = -1
         for pair in pairs:
             index, colon, value = pair.partition(":")
@@ -161,12 +140,8 @@ class SvmlightTable(_PairTable):
                     "there is an index 0, but features are numbered from 1 here. If they are "
                     "numbered from 0, use ",
                     Argument("zero_based", True),
-                    '; if these are rows of kernel values ("label 0:number 1:value 2:value"), use ',
-                    Argument("format", "kernel"),
                     ".",
                 ]
-            if int(index) > _LARGEST_OF_ALL:
-                return [f"feature index {index} is larger than the limit, {_LARGEST_OF_ALL}"]
             if int(index) > self._largest:
                 return [
                     f"feature index {index} is larger than {self._largest}. If it is correct, set "
@@ -175,11 +150,10 @@ class SvmlightTable(_PairTable):
                     " or more.",
                 ]
             n_needed = int(index) + bool(self.is_zero_based)
-            if self._widest is not None and n_needed > self._widest:
-                from_zero = ", numbered from 0" if self.is_zero_based else ""
+            if 0 < self.n_features < n_needed:
                 return [
-                    f"feature index {index} is larger than the number of features, {self._widest}"
-                    f"{from_zero}. Read the training data with ",
+                    f"feature index {index} is larger than the number of features, "
+                    f"{self.n_features}. Read the training data with ",
                     Argument("features", n_needed),
                     " or more.",
                 ]
@@ -195,48 +169,12 @@ def _has_zero(X: scipy.sparse.csr_array) -> bool:
     return X.nnz > 0 and int(X.indices.min()) == 0
 
 
-class KernelTable(_PairTable):
-    """Rows of a precomputed kernel: ``label 0:number 1:value 2:value …``, LIBSVM's format.
-
-    Each row has the kernel values of a sample with all training samples, whose number is given or
-    that of the first row. The number of the sample is ignored.
-    """
-
-    def __init__(self, source: Source, options: ReadOptions) -> None:
-        super().__init__(source, options)
-        n_words = len(self._sample.lines[0].partition(b"#")[0].split())
-        self.n_features = options.n_features or max(1, n_words - 2)
-        self.bytes_per_row = 8 * self.n_features
-
-    def blocks(self, n_rows: int) -> Iterator[RawBlock]:
-        """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
-        width = self.n_features + 1
-        for block in self._lines(n_rows, is_last=True):
-            X, y = self._parse(block)
-            if X.shape[1] != width or np.any(np.diff(X.indptr) != width):
-                raise self._explain(block)
-            yield self._make_block(X.toarray()[:, 1:], y, block)
-
-    def _explain_pairs(self, pairs: list[str]) -> list[str | Argument]:
-        expected = [str(k) for k in range(self.n_features + 1)]
-        if [pair.partition(":")[0] for pair in pairs] != expected:
-            return [
-                "a row of kernel values must be label 0:number 1:value 2:value … up to "
-                f"{self.n_features}, one value for each training sample"
-            ]
-        for k, pair in enumerate(pairs):
-            if reason := why_not_a_number(pair.partition(":")[2]):
-                return [f"value {k}: {reason}"]
-        return []
-
-
 class SvmlightFormat(Format):
     """Sparse data with pairs ``index:value``."""
 
     name = "svmlight"
     endings = (".svm", ".svmlight", ".libsvm", ".scale")
     is_text = True
-    is_read_twice = True
 
     def matches_line(self, line: bytes) -> bool:
         """Return whether a line is a number followed by pairs ``index:value``."""
@@ -265,14 +203,3 @@ class SvmlightFormat(Format):
             pairs = [f" {i}:{value}" for i, value in zip(indices, values[first:last], strict=True)]
             stream.write(f"{label}{mark}{''.join(pairs)}\n".encode())
             mark = ""
-
-
-class KernelFormat(Format):
-    """Rows of a precomputed kernel, which are only read."""
-
-    name = "kernel"
-    is_text = True
-
-    def open(self, source: Source, options: ReadOptions) -> Table:
-        """Return a file as a table."""
-        return KernelTable(source, options)

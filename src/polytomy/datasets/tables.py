@@ -102,7 +102,6 @@ class ReadOptions:
     features: Features = None
     categories: Categories = "refuse"
     classes: ArrayLike | None = None
-    extra_features: bool = False
     zero_based: ZeroBased = "auto"
     missing: str = "refuse"
 
@@ -194,7 +193,7 @@ class Table(ABC):
         """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
 
     def number_rows(
-        self, matrices: Iterable[Any], labels: NDArray[Any] | None, label_source: str | None = None
+        self, matrices: Iterable[Any], labels: NDArray[Any] | None
     ) -> Iterator[RawBlock]:
         """Yield matrices of consecutive rows as blocks; DataError gives the row of a bad value.
 
@@ -202,7 +201,6 @@ class Table(ABC):
         ----------
         matrices : arrays or CSR arrays of consecutive rows
         labels : labels of all rows; None if they are not read
-        label_source : name of the file of the labels, if it is another one
         """
         first = 0
         for X in matrices:
@@ -211,8 +209,7 @@ class Table(ABC):
             check_finite(X, rows, self.source, self._options, self.feature_names)
             numbers = None
             if labels is not None:
-                source = label_source or self.source
-                numbers = number_labels(self.label_index, labels[first:last], rows, source)
+                numbers = number_labels(self.label_index, labels[first:last], rows, self.source)
             yield RawBlock(X, numbers, rows)
             first = last
 
@@ -263,15 +260,11 @@ class Format(ABC):
     name : name of the format
     endings : endings of file names; a text format may have .gz after them
     is_text : whether a file has lines of text, and may be gzipped or come from a pipe
-    is_read_twice : whether the number of features, if not given, takes a pass over the file
-    is_in_folders : whether a cluster reads folders of such files
     """
 
     name: str
     endings: tuple[str, ...] = ()
     is_text = False
-    is_read_twice = False
-    is_in_folders = False
 
     def matches_path(self, path: Path) -> bool:
         """Return whether the name of a file, or its kind, shows this format."""

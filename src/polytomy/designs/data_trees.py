@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from operator import itemgetter
 from typing import Any, TypeAlias
 
@@ -19,6 +20,7 @@ from polytomy.inputs.arguments import as_count, check_choice
 from polytomy.inputs.class_samples import ClassSamples, group_samples
 from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.scheme import ClassRef, Scheme, SchemeEnsemble
+from polytomy.scheme.coverings import DEFAULT_SIDES
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -209,12 +211,16 @@ _MOST_STEPS = 30
 _DENSE_ENTRIES = 2**25
 _BLOCK_BYTES = 2**25
 
+# Values of a column of text that count as one if there are more.
+_MOST_CATEGORIES = 20
+
 
 def cluster_tree(
     X: Any,
     y: ArrayLike,
     *,
     branches: int = 2,
+    sides: int | None = None,
     nodes: str = "direct",
     random_state: RandomState = None,
     name: str = "cluster",
@@ -232,6 +238,10 @@ def cluster_tree(
     y : array of shape (n_samples,), labels: text, numbers or booleans
     branches : int, default=2
         Number of branches of each node.
+    sides : int, optional
+        Largest number of branches, instead of `branches`: the nodes are divided such that there
+        are few models, most of them with that many classes. X may then have missing values and
+        columns of text.
     nodes : what decides between the branches of a node of three or more: "direct" is one model with
         a side for each branch; or a design such as "one-vs-rest"
     random_state : int, generator, or None for a different tree each time
@@ -248,13 +258,29 @@ def cluster_tree(
     >>> tree = cluster_tree(np.arange(30.0)[:, np.newaxis], range(30), branches=3, random_state=0)
     >>> tree.depth, [len(node.branches) for node in tree.nodes[:3]]
     (4, [3, 3, 3])
+    >>> cluster_tree(np.arange(26.0)[:, np.newaxis], range(26), sides=10).n_partitions
+    4
     """
     n_branches = as_count("branches", branches, at_least=2)
-    samples = group_samples(X, y)
-    means = _scaled_means(samples)
     random = as_generator(random_state)
+    if sides is None:
+        samples = group_samples(X, y)
+        return _grow_clusters(samples, lambda n_classes: n_branches, random, nodes, name)
+    return _grow_few(group_samples(_as_numbers(X), y), sides, random, nodes, name)
+
+
+def _grow_clusters(
+    samples: ClassSamples,
+    count_branches: Callable[[int], int],
+    random: np.random.Generator,
+    nodes: str,
+    name: str,
+) -> Scheme:
+    """Return the tree whose nodes have a number of branches that depends on their classes."""
+    means = _scaled_means(samples)
 
     def split(members: Indices) -> list[Indices]:
+        n_branches = count_branches(len(members))
         if len(members) <= n_branches:
             return np.split(members, len(members))
         cluster_of = _divide(means[members], n_branches, random)
@@ -263,6 +289,85 @@ def cluster_tree(
         return [members[cluster_of == cluster_of[first]] for first in np.sort(firsts)]
 
     return from_hierarchy(divide_down(samples.classes, split), nodes=nodes, name=name)
+
+
+def _grow_few(
+    samples: ClassSamples, sides: int, random: np.random.Generator, nodes: str, name: str
+) -> Scheme:
+    """Return the tree with few nodes, none of which has more than some number of branches."""
+    most = as_count("sides", sides, at_least=2)
+
+    def count_branches(n_classes: int) -> int:
+        while n_classes > most:
+            n_classes = -(-n_classes // most)  # the number of nodes below, on the next level
+        return n_classes
+
+    return _grow_clusters(samples, count_branches, random, nodes, name)
+
+
+def _as_numbers(X: Any) -> Any:
+    """Return samples as numbers: text one-hot encoded, missing values replaced by the mean."""
+    if scipy.sparse.issparse(X):
+        return X
+    table = np.asarray(X)
+    if table.ndim != 2:
+        return X  # for the message of `group_samples`
+    columns = []
+    for column in table.T:
+        try:
+            values = column.astype(np.float64)[:, np.newaxis]
+        except (TypeError, ValueError):
+            from sklearn.preprocessing import OneHotEncoder
+
+            encoder = OneHotEncoder(max_categories=_MOST_CATEGORIES, sparse_output=False)
+            values = encoder.fit_transform(column.astype(str)[:, np.newaxis])
+        is_known = np.isfinite(values)
+        centre = np.mean(values, where=is_known) if is_known.any() else 0.0
+        columns.append(np.where(is_known, values, centre))
+    return np.hstack(columns)
+
+
+def cluster_trees(
+    X: Any,
+    y: ArrayLike,
+    n_trees: int = 3,
+    *,
+    sides: int = DEFAULT_SIDES,
+    random_state: RandomState = None,
+    name: str = "cluster",
+) -> SchemeEnsemble:
+    """Return an ensemble of varied cluster trees, for models that take only a few classes.
+
+    The first is `cluster_tree`. The others are made from a bootstrap sample of the rows of each
+    class and half of the features. Each has few models, most of them with `sides` classes.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame of shape (n_samples, n_features)
+        It may have missing values and columns of text.
+    y : array of shape (n_samples,), labels: text, numbers or booleans
+    n_trees : number of trees
+    sides : largest number of sides of a model
+    random_state : int, generator, or None for different trees each time
+    name : base of the models' names
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(60, 8))
+    >>> trees = cluster_trees(X, np.arange(60) % 20, random_state=0)
+    >>> [tree.n_partitions for tree in trees.schemes]
+    [3, 3, 3]
+    """
+    samples, random = group_samples(_as_numbers(X), y), as_generator(random_state)
+    trees = [_grow_few(samples, sides, random, "direct", name)]
+    for number in range(1, as_count("n_trees", n_trees)):
+        lengths = np.repeat(samples.counts, samples.counts)
+        picked = np.repeat(samples.starts[:-1], samples.counts) + random.integers(lengths)
+        n_features = samples.rows.shape[1]
+        features = np.sort(random.permutation(n_features)[: -(-n_features // 2)])
+        varied = replace(samples, rows=samples.rows[picked][:, features])
+        trees.append(_grow_few(varied, sides, random, "direct", f"{name}-{number}"))
+    return SchemeEnsemble(trees)
 
 
 def _scaled_means(samples: ClassSamples) -> Any:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.seeds import RandomState
-from polytomy.scheme import CodingMatrix, Label, Scheme, codes
+from polytomy.scheme import CodingMatrix, Label, Scheme, codes, coverings
 from polytomy.scheme.nodes import normalize_labels, number_binaries
 
 # Making and printing a tree of this many classes takes 2 GB.
@@ -263,6 +263,67 @@ def n_ary_code(
     <Scheme: code, 10 classes, 17 partitions>
     """
     return _named(codes.n_ary, classes, name, sides=sides, rows=rows, random_state=random_state)
+
+
+def blocks(
+    classes: Iterable[Any] | int,
+    *,
+    sides: int = coverings.DEFAULT_SIDES,
+    random_state: RandomState = None,
+    name: str = "blocks",
+) -> Scheme:
+    """Return the scheme of models for `sides` classes each, in which every pair of classes meets.
+
+    Each model leaves out all other classes. It is for models that take only a few classes, and for
+    few more classes than that: 15 classes need 3 models for ten classes, 26 need 11, 60 need 55.
+
+    Parameters
+    ----------
+    classes : labels, or a number of classes
+    sides : number of classes of a model; with no more classes than that, it is `direct`
+    random_state : int, generator, or None, which always gives the same code
+    name : base of the models' names
+
+    Examples
+    --------
+    >>> print(blocks(["a", "b", "c", "d"], sides=3))
+    blocks-00 0 / 1 / 2;
+    blocks-01 1 / 2 / 3;
+    blocks-02 0 / 1 / 3;
+    {a b c d}
+    """
+    return _named(coverings.blocks, classes, name, sides=sides, random_state=random_state)
+
+
+def cover(
+    classes: Iterable[Any] | int,
+    *,
+    sides: int = coverings.DEFAULT_SIDES,
+    rows: int | None = None,
+    random_state: RandomState = None,
+    name: str = "cover",
+) -> Scheme:
+    """Return the scheme of models that separate some classes from each other and from the rest.
+
+    Each model has a side for each of ``sides − 1`` classes, and one for all others. Every class has
+    a side of its own in as many models as any other class, or in one less.
+
+    Parameters
+    ----------
+    classes : labels, or a number of classes
+    sides : number of sides of a model; with no more classes than that, it is `direct`
+    rows : number of models; by default max(⌈n / (sides − 1)⌉, 4 ⌈log n⌉), to the base `sides`
+    random_state : int, generator, or None for a different code each time
+    name : base of the models' names
+
+    Examples
+    --------
+    >>> print(cover(["a", "b", "c", "d"], sides=3, rows=2, random_state=0))
+    cover-00 2 / 3 / 0 1;
+    cover-01 0 / 1 / 2 3;
+    {a b c d}
+    """
+    return _named(coverings.cover, classes, name, sides=sides, rows=rows, random_state=random_state)
 
 
 def from_matrix(

@@ -9,11 +9,13 @@ from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from polytomy.designs import data_codes, data_trees, flat, orders, trees
 from polytomy.designs.flat import class_labels
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
+from polytomy.inputs.class_samples import group_samples
 from polytomy.inputs.label_order import match_class_order
 from polytomy.inputs.seeds import RandomState
 from polytomy.scheme import CodingMatrix, Scheme, SchemeEnsemble
@@ -21,8 +23,11 @@ from polytomy.scheme.codes import SHORT_FORMS, ShortForm
 
 # Options of `design` that apply only to some designs.
 _OPTIONS = frozenset({"random_state", "n_partitions", "sides", "separator"})
+# Parameters of a design's function that cannot be written after its name.
+_NOT_IN_TEXT = frozenset({"X", "y", "classes", "paths", "random_state", "name", "estimator"})
+_MOST_WORDS = 10
 # The name of an option in a design's own function, if it differs.
-_OWN_NAMES = {("n-ary", "n_partitions"): "rows"}
+_OWN_NAMES = {("n-ary", "n_partitions"): "rows", ("cover", "n_partitions"): "rows"}
 
 
 class Design(NamedTuple):
@@ -76,6 +81,8 @@ DESIGNS: dict[str, Design] = _by_name(
     Design("random-tree", trees.random_tree, "a random tree"),
     Design("direct", flat.direct, "one model for all classes"),
     Design("n-ary", flat.n_ary_code, "a random code of partitions with four sides"),
+    Design("blocks", flat.blocks, "models of ten classes, in which every pair of classes meets"),
+    Design("cover", flat.cover, "models of nine classes and the rest"),
 )
 """Designs made from the classes alone."""
 
@@ -115,9 +122,30 @@ DATA_DESIGNS: dict[str, Design] = _by_name(
 )  # fmt: skip
 """Designs made from training data."""
 
+
+def pool(X: Any, y: ArrayLike, *, random_state: RandomState = None) -> SchemeEnsemble:
+    """Return three schemes that make different errors: one-vs-one, orthogonal and empirical-tree.
+
+    Parameters
+    ----------
+    X, y : training data
+    random_state : int, generator or None, for the orthogonal code
+
+    Examples
+    --------
+    >>> pool([[0.0], [9.0], [1.0], [5.0]], ["a", "b", "c", "d"])
+    <SchemeEnsemble: 3 schemes, 4 classes, 11 different dichotomies>
+    """
+    classes = group_samples(X, y).classes
+    codes = [flat.one_vs_one(classes), flat.orthogonal(classes, random_state=random_state)]
+    return SchemeEnsemble([*codes, data_trees.empirical_tree(X, y)])
+
+
 ENSEMBLES: dict[str, Callable[..., SchemeEnsemble]] = {
+    "pool": pool,
     "random-trees": data_trees.random_trees,
     "random-pair-trees": data_trees.random_pair_trees,
+    "cluster-trees": data_trees.cluster_trees,
 }
 """Ensembles of schemes: functions of X, y and ``random_state=``."""
 
@@ -147,7 +175,7 @@ def register(design: Design) -> Design:
     6
     >>> del DESIGNS["two-rounds"], SHORT_FORMS["two-rounds"]
     """
-    if design.name in {"auto", "ordered", *SCHEME_NAMES}:
+    if design.name in {"auto", "limited", "ordered", *SCHEME_NAMES}:
         raise ArgumentError(
             f"There is already a scheme called {design.name!r}. Give this design another name."
         )
@@ -167,6 +195,47 @@ def _make_code(design: Design, n_branches: int) -> CodingMatrix:
         raise ArgumentError(f"@{design.name} is not a single code; nest braces instead")
     order = np.argsort(np.array(scheme.classes))
     return CodingMatrix(scheme.code.matrix[:, order], scheme.code.rows_per_partition)
+
+
+def split_options(text: str) -> tuple[str, dict[str, Any]]:
+    """Return the name in a text such as "n-ary sides=10", and the options after it.
+
+    Any other text is returned as it is, without options.
+
+    Examples
+    --------
+    >>> split_options("n-ary sides=10 rows=8")
+    ('n-ary', {'sides': 10, 'rows': 8})
+    >>> split_options("tree {corn oak}")
+    ('tree {corn oak}', {})
+    """
+    name, *words = text.split()[:_MOST_WORDS] or [text]
+    if not words or name not in SCHEME_NAMES or not all("=" in word for word in words):
+        return text, {}
+    known = options_of(name)
+    options: dict[str, Any] = {}
+    for word in words:
+        option, _, value = word.partition("=")
+        if option not in known:
+            raise ArgumentError(
+                Argument("scheme", text),
+                f": {name!r} has no option {option!r}. It has {', '.join(known) or 'none'}."
+                f"{did_you_mean(option, known)}",
+            )
+        options[option] = int(value) if value.isdecimal() else value
+    return name, options
+
+
+def options_of(name: str) -> list[str]:
+    """Return the options that can follow the name of a design or an ensemble.
+
+    Examples
+    --------
+    >>> options_of("n-ary"), options_of("one-vs-one")
+    (['sides', 'rows'], [])
+    """
+    make = ENSEMBLES.get(name) or find_design(name).make
+    return [option for option in signature(make).parameters if option not in _NOT_IN_TEXT]
 
 
 def find_design(name: str) -> Design:

@@ -1,7 +1,7 @@
 """A bank: many trained binaries evaluated as one.
 
-Support vector machines and linear models have their own groups. The groups here are for the sides
-of one model, and for binaries that are evaluated one by one.
+Support vector machines, linear models and models with several sides have their own groups. The
+group here is for binaries that are evaluated one by one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ from polytomy.errors import ArgumentError
 from polytomy.inputs.arguments import PRECISIONS, Parameter, count_things
 from polytomy.inputs.rows import unchangeable
 from polytomy.inputs.training_data import Samples
-from polytomy.learners.linear.evaluation import LinearGroup, LinearMember, linear_member
+from polytomy.learners.linear.evaluation import (
+    LinearGroup,
+    LinearMember,
+    LinearSides,
+    linear_member,
+    side_members,
+)
 from polytomy.learners.preparation import name_kind
 from polytomy.learners.sides import SidesGroup
 from polytomy.learners.svm.evaluation import KernelGroup, KernelMember, is_exact, kernel_member
@@ -143,8 +149,8 @@ class Bank:
         ----------
         X : array, sparse matrix, frame or list of shape (n_samples, n_features)
         n_jobs : int, optional
-            Number of joblib jobs for binaries that are evaluated one by one. The others use the
-            threads of compiled routines and of BLAS.
+            Number of joblib jobs for binaries that are evaluated one by one, and for models with
+            several sides. The others use the threads of compiled routines and of BLAS.
 
         Returns
         -------
@@ -154,7 +160,14 @@ class Bank:
         if len(self._groups) == 1 and len(self._groups[0].columns) == len(self.binaries):
             return self._groups[0].scores(samples, n_jobs)
         scores = np.empty((samples.n_rows, len(self.binaries)))
-        for group in self._groups:
+        groups = self._groups
+        if effective_n_jobs(n_jobs) > 1:
+            sided = [group for group in groups if isinstance(group, SidesGroup)]
+            answers = Parallel(n_jobs=n_jobs)(delayed(each.scores)(samples) for each in sided)
+            for each, own in zip(sided, answers, strict=True):
+                scores[:, each.columns] = own
+            groups = [group for group in groups if group not in sided]
+        for group in groups:
             scores[:, group.columns] = group.scores(samples, n_jobs)
         return scores
 
@@ -233,7 +246,15 @@ class Bank:
                 groups.append(KernelGroup(*_separate(each), self.dtype))
             else:
                 remaining += [(column, member.binary) for column, member in each]
-        groups += [SidesGroup(*_separate(each)) for each in sided.values()]
+        linear_sides: dict[Hashable, list[tuple[SidesGroup, list[LinearMember]]]] = {}
+        for members in sided.values():
+            group = SidesGroup(*_separate(members))
+            if linear_values := side_members(group.model):
+                own = linear_sides.setdefault(linear_values[0].key, [])
+                own.append((group, linear_values))
+            else:
+                groups.append(group)
+        groups += [LinearSides(*zip(*each, strict=True)) for each in linear_sides.values()]
         if remaining:
             groups.append(GenericGroup(*_separate(remaining)))
         return groups

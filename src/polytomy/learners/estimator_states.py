@@ -162,11 +162,12 @@ def _read_linear(type_: type, state: State) -> Any:
     model.intercept_ = state.floats("intercept", (1,), dtype=None)
     if "n_updates" in state:
         model.t_ = state.number("n_updates", least=0.0)
-    _set_classes(model, state.labels("classes", 2))
+    set_classes(model, state.labels("classes", 2))
     return _set_features(model, state, model.coef_.size)
 
 
-def _set_classes(estimator: Any, classes: Any) -> None:
+def set_classes(estimator: Any, classes: Any) -> None:
+    """Set the classes of a fitted linear model."""
     if isinstance(estimator, RidgeClassifier):
         estimator._label_binarizer = _binarizer_of(classes.dtype.str, tuple(classes.tolist()))
     # Before scikit-learn 1.8, the classes of a RidgeClassifier are those of its binarizer.

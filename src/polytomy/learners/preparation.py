@@ -288,6 +288,52 @@ def check_nested_parameters(estimator: Any, params: Mapping[str, Any]) -> None:
         )
 
 
+LIMIT_ATTRIBUTES = ("max_classes", "max_num_classes", "max_n_classes", "MAX_NUMBER_OF_CLASSES")
+"""Attributes in which a model, or TabPFN's inference configuration, states how many classes it
+takes."""
+
+
+def class_limit(estimator: Any) -> int | None:
+    """Return how many classes a model takes, or None if it does not say so.
+
+    The limit is one of `LIMIT_ATTRIBUTES` of the model, of the last step of a pipeline, or of what
+    ``get_inference_config()`` of TabPFN returns.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> model = GaussianNB()
+    >>> class_limit(model)
+    >>> model.max_classes = 10
+    >>> class_limit(model)
+    10
+    """
+    last = _final_step(estimator)
+    holders = [last]
+    if callable(read := getattr(last, "get_inference_config", None)):
+        holders.append(read())
+    for holder in holders:
+        for name in LIMIT_ATTRIBUTES:
+            value = getattr(holder, name, None)
+            if isinstance(value, int | np.integer) and value >= 2:
+                return int(value)
+    return None
+
+
+def check_refusal(estimator: Any, n_sides: int, name: str, error: Exception) -> None:
+    """Raise an ArgumentError with a way out if a model seems to have refused its many classes."""
+    if "class" not in str(error).lower():
+        return
+    raise ArgumentError(
+        f'{name_kind(estimator)} did not accept the {n_sides} sides of partition "{name}": '
+        f"{error} If it takes fewer classes, say how many: ",
+        Argument("scheme", "limited"),
+        ", ",
+        Argument("max_sides", min(10, n_sides - 1)),
+        ".",
+    ) from error
+
+
 def accepts_missing(estimator: Any) -> bool:
     """Return whether an estimator says that it accepts missing values, written as NaN."""
     tags = tags_of(estimator)

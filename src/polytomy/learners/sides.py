@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.svm import SVC, LinearSVC, NuSVC
@@ -20,6 +21,7 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from polytomy.calibration.calibrators import CALIBRATORS, VectorScaling, find_calibrator
 from polytomy.calibration.folds import Folds
 from polytomy.errors import Argument, ArgumentError, SchemeError
+from polytomy.inputs.arguments import list_names
 from polytomy.inputs.rows import (
     count_rows,
     unchangeable,
@@ -29,6 +31,7 @@ from polytomy.inputs.training_data import Samples
 from polytomy.learners.any_estimator import FoldError, ProblemTrainer, run_jobs, score_by_fold
 from polytomy.learners.preparation import (
     check_neighbours,
+    check_refusal,
     fit_batch,
     name_kind,
     split_pipeline,
@@ -75,7 +78,7 @@ class SidesModel:
         Turns decision values, or logarithms of probabilities, into probabilities.
     """
 
-    kind_of_model: ClassVar[str] = "side of a model"
+    kind_of_model: ClassVar[str] = "model with several sides"
 
     name: str
     n_sides: int
@@ -99,10 +102,24 @@ class SidesModel:
             own = np.asarray(self.estimator.decision_function(X), dtype=np.float64)
             own = np.column_stack([-own, own]) / 2 if self._is_of_two(own) else own
             self._check_shape(own, "decision_function")
-        else:
-            smallest = np.finfo(np.float64).eps
-            own = np.log(np.maximum(self._own_probabilities(X), smallest))
-        return self._spread(own, fill=-np.inf)
+            return self._spread(own, fill=-np.inf)
+        return self._logarithms(self._own_probabilities(X))
+
+    def chances(self, values: Floats) -> Floats:
+        """Return `predict_proba`, given the decision values of a classifier like `is_softmax`'s.
+
+        Parameters
+        ----------
+        values : array of shape (n_samples, n_known_sides), or (n_samples, 1) for two known sides
+        """
+        known = np.column_stack([-values, values]) / 2 if values.shape[1] == 1 else values
+        if self.output is not Output.MARGIN:
+            own = softmax(known, axis=1)
+            if self.scaling is None:
+                return self._spread(own, fill=0.0)
+            return self.scaling.apply(self._logarithms(own))
+        assert self.scaling is not None
+        return self.scaling.apply(self._spread(known, fill=-np.inf))
 
     def state(self) -> dict[str, Any]:
         """Return all fields, the output as text."""
@@ -158,6 +175,10 @@ class SidesModel:
                 "partition."
             )
 
+    def _logarithms(self, chances: Floats) -> Floats:
+        smallest = np.finfo(np.float64).eps
+        return self._spread(np.log(np.maximum(chances, smallest)), fill=-np.inf)
+
     def _spread(self, values: Floats, fill: float) -> Floats:
         """Return the values of all sides, given those of the known sides."""
         if len(self.known_sides) == 0:
@@ -165,6 +186,18 @@ class SidesModel:
         spread = np.full((len(values), self.n_sides), fill)
         spread[:, list(self.known_sides)] = values
         return spread
+
+
+def is_softmax(classifier: Any) -> bool:
+    """Return whether `predict_proba` is the softmax of the decision values.
+
+    The only value of two classes counts as ± its half.
+    """
+    own = getattr(type(classifier), "predict_proba", None)
+    # Older releases of scikit-learn have logistic regressions of each class against the others.
+    is_multinomial = getattr(classifier, "multi_class", "auto") in ("auto", "deprecated")
+    is_regression = own is LogisticRegression.predict_proba and classifier.solver != "liblinear"
+    return (is_regression and is_multinomial) or own is LinearDiscriminantAnalysis.predict_proba
 
 
 def side_binaries(
@@ -215,10 +248,15 @@ def adopt_model(
             known = tuple(list(names).index(label) for label in labels)
             output, scaling = choose_sides_output(model, None, n_sides)
             return side_binaries(SidesModel(name, n_sides, model, known, labels, output, scaling))
+    remedy = f"Fit it on the numbers of the sides, from 0 to {n_sides - 1}."
+    own, sides = set(map(str, labels)), set(map(str, wanted[0]))
+    if own > sides:
+        remedy = f"The partition lacks {list_names(sorted(own - sides))}: y needs all its classes."
+    elif own and own < sides:
+        remedy = f"It does not know {list_names(sorted(sides - own))}: leave out such rows."
     raise SchemeError(
         f'Model "{name}" has the classes {" ".join(map(str, labels)) or "(none)"}, which are not '
-        f"the {n_sides} sides of its partition. Fit it on the numbers of the sides, from 0 to "
-        f"{n_sides - 1}."
+        f"the {n_sides} sides of its partition. {remedy}"
     )
 
 
@@ -317,7 +355,11 @@ def train_sides(
     problem = trainer.drop_weightless(problem)
     is_kept = None if folds is None else folds.trained_on(problem.rows)
     trained_on = problem if is_kept is None else problem.keep(is_kept)
-    whole = trainer.train(trained_on, calibration)
+    try:
+        whole = trainer.train(trained_on, calibration)
+    except Exception as error:
+        check_refusal(trainer.estimator, problem.n_sides, problem.name, error)
+        raise
     check_neighbours(whole.estimator, problem.name)
     columns = trained_on.rows if trainer.takes_pairwise_values else None
     learns = whole.scaling is not None and calibration is not None
@@ -540,15 +582,23 @@ class SidesGroup:
         self._first = members[0]
         self._sides = [member.positive_index for member in members]
 
+    @property
+    def model(self) -> SidesModel:
+        """The model of all members."""
+        model: SidesModel = self._first.estimator
+        return model
+
     def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return 2 q − 1 for each of the sides, of shape (n_samples, n_members)."""
-        chances = self._first.side_chances(unchangeable(samples.raw))
-        scores: NDArray[np.float64] = 2.0 * chances[:, self._sides] - 1.0
-        return scores
+        return self.pick(self._first.side_chances(unchangeable(samples.raw)))
+
+    def pick(self, chances: Floats) -> Floats:
+        """Return `scores`, given the probabilities of all sides."""
+        return np.asarray(2.0 * chances[:, self._sides] - 1.0)
 
     def to_onnx(self, graph: Graph, X: Value) -> Value:
         """Return the same as a graph."""
-        model = self._first.estimator
+        model = self.model
         return graph.pick(export_sides(graph, X, model), np.array(self._sides), model.n_sides)
 
 
@@ -590,8 +640,7 @@ def export_sides(graph: Graph, X: Value, model: SidesModel) -> Value:
 def _decision_values(graph: Graph, X: Value, scaling: Scaling | None, model: Any) -> Value | None:
     """Return the decision values of the sides that the model knows, as `SidesModel.values` does."""
     samples = X if scaling is None else scaling.to_onnx(X)
-    has_mixin = getattr(type(model), "decision_function", None) is LinearSVC.decision_function
-    if has_mixin or type(model) is LinearDiscriminantAnalysis:
+    if has_linear_values(model):
         weights = _dense(model.coef_)
         values = samples @ weights.T + np.ravel(model.intercept_).astype(np.float64)
         is_of_two = len(weights) == 1
@@ -605,6 +654,13 @@ def _decision_values(graph: Graph, X: Value, scaling: Scaling | None, model: Any
     else:
         return None
     return values * np.array([-0.5, 0.5]) if is_of_two else values
+
+
+def has_linear_values(classifier: Any) -> bool:
+    """Return whether the decision values of all sides are linear, with `coef_`."""
+    # All of scikit-learn's linear classifiers inherit this method from the same mixin.
+    own = getattr(type(classifier), "decision_function", None)
+    return own is LinearSVC.decision_function or type(classifier) is LinearDiscriminantAnalysis
 
 
 def _pair_coefficients(machine: Any) -> Floats:
@@ -651,8 +707,7 @@ def _probabilities(graph: Graph, values: Value, model: SidesModel) -> Value | No
     peeled = peel_scalers(model.estimator)
     if model.output is not Output.PROBABILITY or model.scaling is not None or peeled is None:
         return None
-    own = getattr(type(peeled[1]), "predict_proba", None)
-    if own in (LogisticRegression.predict_proba, LinearDiscriminantAnalysis.predict_proba):
+    if is_softmax(peeled[1]):
         return graph.add("Softmax", values, axis=1)
     if isinstance(peeled[1], SGDClassifier) and peeled[1].loss == "log_loss":
         if len(model.known_sides) == 2:

@@ -78,6 +78,8 @@ class TrainingOptions:
     shares_preprocessing : bool
         Whether to fit the steps of a pipeline before the last once for all binaries.
     class_weight : dict, "balanced", "balanced-per-partition" or None
+    max_sides : int, optional
+        Largest number of sides of a partition that the model can separate.
     arguments : FitArguments
     arguments_by_model : dict of str to FitArguments
         Arguments of estimators that were given by name and need their own.
@@ -95,6 +97,7 @@ class TrainingOptions:
     keep_out_of_fold: bool = False
     shares_preprocessing: bool = False
     class_weight: Mapping[Any, float] | str | None = None
+    max_sides: int | None = None
     arguments: FitArguments = field(default_factory=FitArguments)
     arguments_by_model: Mapping[str, FitArguments] = field(default_factory=dict)
     classes: NDArray[Any] = field(default_factory=lambda: np.empty(0))
@@ -166,15 +169,7 @@ class TrainingOptions:
 
 
 class TrainingListener:
-    """Receives training progress. Does nothing by default; override the methods you need.
-
-    Attributes
-    ----------
-    wants_estimates : bool
-        Whether to estimate how long training will take, and note it.
-    """
-
-    wants_estimates: bool = False
+    """Receives training progress. Does nothing by default; override the methods you need."""
 
     def trained(self, partition: str) -> None:
         """Called with the name of each partition whose binary has been trained."""

@@ -22,7 +22,7 @@ from polytomy.inputs.training_data import check_features
 from polytomy.learners.bank import Bank
 from polytomy.learners.trained import TrainedBinary
 from polytomy.model.arrangement import Solver, bind_classes, gives_probabilities
-from polytomy.model.composition import Composition
+from polytomy.model.composition import Composition, Compression
 from polytomy.model.decisions import (
     check_costs,
     descend_nodes,
@@ -35,7 +35,7 @@ from polytomy.model.decisions import (
 from polytomy.model.explanations import Explanations, explain_samples
 from polytomy.model.out_of_fold import FinalCalibration
 from polytomy.model.scheme_argument import SchemeArgument, members_of, scheme_from
-from polytomy.model.sets import SCORES, choose_sets
+from polytomy.model.sets import INTERVAL, SCORES, choose_sets
 from polytomy.scheme import Scheme, SchemeEnsemble
 
 Floats = NDArray[np.float64]
@@ -54,6 +54,14 @@ def why_no_probabilities(classifier: Any) -> str:
         f'solver="{solver}" gives scores, not probabilities. Use decision_function, or '
         'with_solver("least-squares").'
     )
+
+
+def index_class_order(classifier: Any) -> NDArray[np.intp] | None:
+    """Return the indices of a classifier's classes from first to last, if their order is known."""
+    if classifier.class_order_ is None:
+        return None
+    index = {label: number for number, label in enumerate(classifier.classes_.tolist())}
+    return np.array([index[label] for label in classifier.class_order_])
 
 
 class AnsweringMixin:
@@ -229,7 +237,7 @@ class AnsweringMixin:
         self,
         X: Any,
         confidence_level: float | ArrayLike = 0.9,
-        score: str = "lac",
+        score: str = "auto",
         *,
         per_class: bool = False,
         allow_empty: bool = False,
@@ -245,11 +253,12 @@ class AnsweringMixin:
         ----------
         X : samples
         confidence_level : float or list of floats in (0, 1), default=0.9
-        score : {"lac", "aps", "raps"}, default="lac"
+        score : {"auto", "lac", "aps", "raps", "interval"}, default="auto"
             "lac" takes the classes with large probabilities, which gives the smallest sets. "aps"
             takes the likeliest classes until the sum of their probabilities is large enough, so
-            hard samples get larger sets. "raps" does the same, but avoids large sets. All three are
-            deterministic.
+            hard samples get larger sets. "raps" does the same, but avoids large sets. "interval" is
+            "lac" for ordered classes: sets have no gaps. "auto" is "interval" if the order of the
+            classes is known (``class_order_``), and "lac" otherwise. All are deterministic.
         per_class : bool, default=False
             Whether the level must hold for each class separately. A class with few training samples
             is then in most sets.
@@ -275,7 +284,7 @@ class AnsweringMixin:
         """
         levels = check_confidence_levels("confidence_level", confidence_level)
         is_single, levels = levels.ndim == 0, np.atleast_1d(levels)
-        Parameter("score", choices=tuple(SCORES)).check(score)
+        Parameter("score", choices=("auto", *SCORES)).check(score)
         # Kept, because the out-of-fold probabilities may have been computed only now.
         composition = self.composition_ = self._fitted().with_conformity()
         samples = check_features(self, X)
@@ -295,9 +304,14 @@ class AnsweringMixin:
                 ),
                 ".",
             )
+        order = self._order_for_sets(score)
+        if score == "auto":
+            score = "lac" if order is None else INTERVAL
         shift = composition.prior
         if shift is not None:
             frequencies = shift.prior
+            # Classes that cannot occur are in no set, not even between others.
+            order = None if order is None else order[frequencies[order] > 0]
         elif composition.frequencies is not None:
             frequencies = composition.frequencies.data
         else:
@@ -309,13 +323,84 @@ class AnsweringMixin:
             frequencies,
             None if shift is None else shift.ratio,
             per_class=per_class,
+            order=order,
         )
         if shift is not None:
             probabilities = shift.apply(probabilities)
             p_values[:, shift.prior == 0] = 0.0
         winners = composition.choose(probabilities)
-        sets = choose_sets(p_values, winners, levels, allow_empty=allow_empty)
+        sets = choose_sets(p_values, winners, levels, allow_empty=allow_empty, order=order)
         return sets[:, :, 0] if is_single else sets
+
+    def _order_for_sets(self, score: str) -> NDArray[np.intp] | None:
+        """Return the class indices from first to last, if the score of sets uses their order."""
+        if score not in ("auto", INTERVAL):
+            return None
+        order = index_class_order(self)
+        if order is None and score == INTERVAL:
+            raise ArgumentError(
+                Argument("score", score),
+                " needs the order of the classes, which this model does not know. Fit it with ",
+                Argument("class_order"),
+                ", or use ",
+                Argument("score", "lac"),
+                ".",
+            )
+        return order
+
+    # -- compression -------------------------------------------------------------------------------
+
+    @available_unless(why_no_probabilities)
+    def compress(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        method: str = "auto",
+        max_accuracy_loss: float = 0.005,
+    ) -> Self:
+        """Return a copy that approximates its support vector machines, for faster answers.
+
+        ``compression_`` of the copy says what it lost, on samples that neither the machines nor
+        their approximations had seen. If X is the training data, some machines are therefore
+        trained again, which may take as long as `fit`.
+
+        Parameters
+        ----------
+        X : the training data, or other samples
+        y : labels of X, optional for other samples
+            Without them, classes are drawn from the classifier's own probabilities.
+        method : {"auto", "fourier", "borders"}, default="auto"
+            "fourier" replaces each decision function by a linear function of random features of the
+            kernel. "borders" compares samples with the nearest of some points on each border, as
+            libAGF does. "auto" is "fourier", the better one, unless it is not faster.
+        max_accuracy_loss : float, default=0.005
+            The smallest approximation that loses no more accuracy is taken. If there is none, an
+            ArgumentError says what was tried.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from polytomy import PolytomyClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> exact = PolytomyClassifier("svc C=10", random_state=0).fit(X[::2], y[::2])
+        >>> fast = exact.compress(X[::2], y[::2], method="fourier", max_accuracy_loss=0.02)
+        >>> fast.compression_.size  # random features in place of 10 SVMs of hundreds of vectors
+        200
+        """
+        from polytomy.model.compression import compress_classifier  # seldom needed
+
+        return self._copy_with(
+            compress_classifier(self, self._fitted(), X, y, method, max_accuracy_loss)
+        )
+
+    @property
+    def compression_(self) -> Compression:
+        """How the classifier was compressed, and what that changed; see `compress`."""
+        compression = self._attribute("compression_").compression
+        if compression is None:
+            raise AttributeError(f"{type(self).__name__} has no compression_: it is exact")
+        return compression
 
     # -- priors and costs --------------------------------------------------------------------------
 
@@ -554,6 +639,19 @@ class AnsweringMixin:
         return dict(self._final("out_of_fold_score_").score)
 
     @property
+    def pool_weights_(self) -> Floats:
+        """The weight of each member of a pool; equal weights without a final calibration."""
+        composition = self._attribute("pool_weights_")
+        n_members = len(composition.arrangements)
+        if n_members == 1:
+            raise AttributeError(
+                f"{type(self).__name__} has no pool_weights_: it has one scheme. Fit it with a "
+                'list of schemes, or with scheme="pool".'
+            )
+        final: Any = composition.final
+        return np.full(n_members, 1 / n_members) if final is None else final.map.weights.copy()
+
+    @property
     def out_of_fold_proba_(self) -> NDArray[np.float64]:
         """Out-of-fold probabilities of the training samples.
 
@@ -564,7 +662,7 @@ class AnsweringMixin:
         if scores is None or kept is None:
             raise AttributeError(
                 f"{type(self).__name__} has no out_of_fold_proba_. Fit it with "
-                "keep_out_of_fold=True, and save it with out_of_fold=True."
+                "keep_out_of_fold=True; it is not saved."
             )
         proba = np.full((scores.n_rows, kept.shape[1]), np.nan)
         proba[scores.rows] = kept
@@ -592,7 +690,8 @@ class AnsweringMixin:
         return composition
 
     def _fitted(self) -> Composition:
-        check_is_fitted(self, "composition_")
+        if "composition_" not in self.__dict__:  # a tenth of the time that check_is_fitted takes
+            check_is_fitted(self, "composition_")
         composition: Composition = self.composition_
         return composition
 

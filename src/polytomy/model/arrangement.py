@@ -22,6 +22,7 @@ from polytomy.learners.problems import Dichotomy, divide_partition
 from polytomy.learners.sides import adopt_model, find_wholes
 from polytomy.learners.specification import estimator_from
 from polytomy.learners.trained import METHODS, TrainedBinary, is_fitted
+from polytomy.model.scheme_argument import members_of
 from polytomy.onnx_graph import Graph, Value
 from polytomy.scheme import BinaryName, Label, Partition, Scheme, SchemeEnsemble
 from polytomy.scheme.nodes import compact_classes, iterate_sides, normalize_labels, set_key
@@ -128,7 +129,13 @@ def make_dichotomies(
         is_default = model is None and not (binary.is_specification and binary.text)
         if is_default and isinstance(default, FrozenEstimator):
             model = default
-        model = model.estimator if isinstance(model, FrozenEstimator) else model
+        if isinstance(model, FrozenEstimator):
+            model = model.estimator
+            if not is_fitted(model):
+                raise ArgumentError(
+                    f"the {type(model).__name__} in the FrozenEstimator is not fitted. Fit it, or "
+                    "pass it without FrozenEstimator."
+                )
         if model is not None and is_fitted(model):
             partition = scheme.partitions[number]
             earlier = adopted.setdefault(given, partition)
@@ -257,7 +264,7 @@ Solver = str | Callable[[Scheme, NDArray[np.float64]], NDArray[np.float64]]
 _SUM_TOLERANCE = 1e-6
 
 AUTO = "auto"
-"""The solver that suits the scheme; see `resolve_solver`."""
+"""The solver that suits the scheme; see `resolve_solvers`."""
 
 
 class Arrangement(NamedTuple):
@@ -418,10 +425,10 @@ def first_rows(scheme: Scheme) -> NDArray[np.intp]:
 # -- the argument solver ---------------------------------------------------------------------------
 
 
-def resolve_solver(
-    solver: Solver, scheme: Scheme | SchemeEnsemble, *, is_calibrated: bool
-) -> Solver:
-    """Return the solver that "auto" stands for; any other is returned unchanged.
+def resolve_solvers(
+    solver: Solver | Sequence[Solver], scheme: Scheme | SchemeEnsemble, *, is_calibrated: bool
+) -> tuple[Solver, ...]:
+    """Return the solver of a scheme, or of each member of an ensemble, with "auto" resolved.
 
     That is least squares, except for one-vs-rest with a final calibration: there, least squares
     gives zero to many classes, and loses what the binaries know about them. The divergence keeps
@@ -429,16 +436,20 @@ def resolve_solver(
 
     Parameters
     ----------
-    solver : name of a method, "auto", or function of (scheme, decisions)
+    solver : name of a method, "auto", or function of (scheme, decisions); or one for each member
     scheme : Scheme or SchemeEnsemble
     is_calibrated : whether there is a final calibration
     """
-    if not (isinstance(solver, str) and solver == AUTO):
-        return solver
-    if not is_calibrated or isinstance(scheme, SchemeEnsemble):
-        return "least-squares"
-    is_flat = scheme.is_flat and scheme.n_partitions > 0
-    return "divergence" if is_flat and scheme.code.is_one_vs_rest else "least-squares"
+
+    def resolve(own: Solver, member: Scheme) -> Solver:
+        if not (isinstance(own, str) and own == AUTO):
+            return own
+        is_code = is_calibrated and member.is_flat and member.n_partitions > 0
+        return "divergence" if is_code and member.code.is_one_vs_rest else "least-squares"
+
+    members = members_of(scheme)
+    each = [solver] * len(members) if isinstance(solver, str) or callable(solver) else solver
+    return tuple([resolve(*pair) for pair in zip(each, members, strict=True)])
 
 
 def check_solver(scheme: Scheme, solver: Solver) -> None:

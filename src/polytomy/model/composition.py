@@ -32,7 +32,7 @@ from polytomy.model.arrangement import (
     check_solver,
     first_rows,
     gives_probabilities,
-    resolve_solver,
+    resolve_solvers,
 )
 from polytomy.model.decisions import (
     ClassFrequencies,
@@ -51,8 +51,60 @@ from polytomy.model.out_of_fold import (
 from polytomy.model.scheme_argument import members_of
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.solvers.solving import METHODS, find_method
+from polytomy.states import State, stored_as
 
 Floats = NDArray[np.float64]
+
+
+@stored_as("compression")
+@dataclass(frozen=True, slots=True)
+class Compression:
+    """How a classifier was compressed, and what that changed.
+
+    The changes are means over samples that neither the models nor their approximations had seen.
+
+    Attributes
+    ----------
+    method : "fourier" or "borders"
+    size : int, the number of features, or of border samples of each binary
+    speed_up : float, the time that the exact classifier takes divided by that of the compressed one
+    accuracy_loss : float, how much smaller the accuracy is; negative if it is larger
+    accuracy_loss_error : float, its standard error
+    log_loss_increase : float, how much larger the log-loss is
+    log_loss_increase_error : float, its standard error
+    n_samples : int, number of samples that were compared
+    """
+
+    method: str
+    size: int
+    speed_up: float
+    accuracy_loss: float
+    accuracy_loss_error: float
+    log_loss_increase: float
+    log_loss_increase_error: float
+    n_samples: int
+
+    def __str__(self) -> str:
+        loss, error = 100 * self.accuracy_loss, 100 * self.accuracy_loss_error
+        return (
+            f"{self.method} {self.size}: {self.speed_up:.1f} times as fast, accuracy "
+            f"{-loss:+.2f} ± {error:.2f} points, log-loss {self.log_loss_increase:+.4f} ± "
+            f"{self.log_loss_increase_error:.4f}"
+        )
+
+    @classmethod
+    def from_state(cls, state: State) -> Compression:
+        """Return the compression of a state."""
+        return cls(
+            state.text("method"),
+            state.integer("size"),
+            state.number("speed_up"),
+            state.number("accuracy_loss"),
+            state.number("accuracy_loss_error"),
+            state.number("log_loss_increase"),
+            state.number("log_loss_increase_error"),
+            state.integer("n_samples"),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +122,8 @@ class Composition:
         The classes that each binary separates, as class indices.
     arrangements : tuple of Arrangement, one for the scheme or for each member of the ensemble
     bank : Bank, the trained binaries in the order of the dichotomies
-    solver : name of a method, or function of (scheme, decisions)
+    solvers : tuple with the name of a method, or function of (scheme, decisions), for each
+        arrangement
     tie_order : tuple of int, optional
         Class indices; in a tie between scores, the class that comes first wins. Only models read
         from files have one: LIBSVM breaks ties by the order of labels in its file.
@@ -87,6 +140,8 @@ class Composition:
         Applied to the probabilities, after the final calibration.
     costs : Costs, optional
         If set, `predict` returns the class with the least expected cost.
+    compression : Compression, optional
+        How the binaries were approximated, and what that changed.
 
     Examples
     --------
@@ -105,7 +160,7 @@ class Composition:
     dichotomies: tuple[Dichotomy, ...]
     arrangements: tuple[Arrangement, ...]
     bank: Bank
-    solver: Solver = "least-squares"
+    solvers: tuple[Solver, ...]
     tie_order: tuple[int, ...] | None = None
     final: FinalCalibration | None = None
     out_of_fold: OutOfFold | None = None
@@ -113,15 +168,24 @@ class Composition:
     frequencies: ClassFrequencies | None = None
     prior: PriorShift | None = None
     costs: Costs | None = None
+    compression: Compression | None = None
 
     def __post_init__(self) -> None:
         classes = np.asarray(self.classes).view()
         classes.flags.writeable = False
         object.__setattr__(self, "classes", classes)
-        for member in members_of(self.scheme):
-            check_solver(member, self.solver)
-        if not callable(self.solver):
-            find_method(self.solver, "solver")  # "auto" must have been resolved before
+        for member, solver in zip(members_of(self.scheme), self.solvers, strict=True):
+            check_solver(member, solver)
+            if not callable(solver):
+                find_method(solver, "solver")  # "auto" must have been resolved before
+            if gives_probabilities(solver) != self.gives_probabilities:
+                raise ArgumentError(
+                    Argument("solver", solver),
+                    " and ",
+                    Argument("solver", self.solver),
+                    " are in one pool, and only one of them gives probabilities. Use solvers that "
+                    "all do.",
+                )
         if not self.gives_probabilities and (self.prior is not None or self.costs is not None):
             part, undo = ("prior", "with_prior") if self.costs is None else ("costs", "with_cost")
             raise ArgumentError(
@@ -146,6 +210,11 @@ class Composition:
             for row in first_rows(each.scheme).tolist()
         ]
         return [self.binaries[k] for k in columns]
+
+    @property
+    def solver(self) -> Solver:
+        """The solver; in an ensemble, that of the first member."""
+        return self.solvers[0]
 
     @property
     def gives_probabilities(self) -> bool:
@@ -207,14 +276,31 @@ class Composition:
         """
         if self.final is not None:
             answers = clip_decisions(answers)
-        scores = self.couple(answers)
-        if self.final is not None:
-            scores = self.final.map.apply(scores, answers)
+        return self.finish(self.solve_members(answers))
+
+    def solve_members(self, answers: Floats) -> Iterator[tuple[Floats, Floats]]:
+        """Yield the solver's scores of each member, and the answers of its own binaries."""
+        parts = zip(self.arrangements, self.solvers, self.member_answers(answers), strict=True)
+        for each, solver, own in parts:
+            yield each.solve(answers, solver), own
+
+    def member_answers(self, answers: Floats) -> Iterator[Floats]:
+        """Yield the answers of each member's own binaries, given those of all binaries."""
+        for each in self.arrangements:
+            yield answers if len(self.arrangements) == 1 else answers[:, np.unique(each.columns)]
+
+    def finish(self, solved: Iterator[tuple[Floats, Floats]]) -> Floats:
+        """Return the scores of the classes, given those of each member; see `solve_members`."""
+        map_: Any = None if self.final is None else self.final.map
+        if map_ is None:
+            scores = _mean(own for own, _ in solved)
+        else:
+            scores = map_.apply(solved) if len(self.arrangements) > 1 else map_.apply(*next(solved))
         return scores if self.prior is None else self.prior.apply(scores)
 
     def couple(self, answers: Floats) -> Floats:
         """Return the solver's scores for the answers of all binaries, without corrections."""
-        return _mean(each.solve(answers, self.solver) for each in self.arrangements)
+        return _mean(own for own, _ in self.solve_members(answers))
 
     def predict(self, X: Any, n_jobs: int | None = None) -> NDArray[Any]:
         """Return the label of each sample, in bounded memory; see `labels`."""
@@ -320,7 +406,7 @@ class Composition:
 
     def with_solver(self, solver: Solver) -> Composition:
         """Return the same binaries and scheme with another solver."""
-        return self._changed(solver=self._resolve(solver, self.scheme))
+        return self._changed(solvers=self._resolve(solver, self.scheme))
 
     def with_prior(self, prior: PriorShift | None) -> Composition:
         """Return the same composition with another class prior; None restores that of training.
@@ -329,9 +415,9 @@ class Composition:
         """
         return replace(self, prior=prior)
 
-    def _resolve(self, solver: Solver, scheme: Scheme | SchemeEnsemble) -> Solver:
+    def _resolve(self, solver: Solver, scheme: Scheme | SchemeEnsemble) -> tuple[Solver, ...]:
         is_calibrated = self.final is not None or self.out_of_fold is not None
-        return resolve_solver(solver, scheme, is_calibrated=is_calibrated)
+        return resolve_solvers(solver, scheme, is_calibrated=is_calibrated)
 
     def with_scheme(
         self, scheme: Scheme | SchemeEnsemble, solver: Solver | None = None
@@ -344,8 +430,8 @@ class Composition:
         arrangements = tuple(
             arrange_trained(member, self.classes, self.dichotomies) for member in members_of(scheme)
         )
-        own = self.solver if solver is None else self._resolve(solver, scheme)
-        return self._changed(scheme=scheme, arrangements=arrangements, solver=own, tie_order=None)
+        own = self._resolve(self.solver if solver is None else solver, scheme)
+        return self._changed(scheme=scheme, arrangements=arrangements, solvers=own, tie_order=None)
 
     def calibrated_on(self, out_of_fold: OutOfFold | None) -> Composition:
         """Return the same composition with a final calibration learnt from out-of-fold scores.
@@ -357,7 +443,7 @@ class Composition:
         if out_of_fold is None or not self.gives_probabilities:
             return plain
         decisions = cross_decisions(out_of_fold, self.binaries, self.dichotomies)
-        final = learn_final_calibration(out_of_fold, plain.couple(decisions), decisions)
+        final = learn_final_calibration(out_of_fold, self.solve_members(decisions))
         return replace(plain, final=final)
 
     def with_conformity(self) -> Composition:
@@ -373,7 +459,7 @@ class Composition:
         if final is None or final.conformity is not None or out_of_fold is None:
             return self
         decisions = cross_decisions(out_of_fold, self.binaries, self.dichotomies, every=True)
-        rows = learn_conformity(out_of_fold, self.couple(decisions), decisions)
+        rows = learn_conformity(out_of_fold, self.solve_members(decisions))
         return replace(self, final=replace(final, conformity=rows))
 
     def _changed(self, **changes: Any) -> Composition:
@@ -393,10 +479,14 @@ class Composition:
         return other.calibrated_on(other.out_of_fold)
 
     def __repr__(self) -> str:
-        solver = f'"{self.solver}"' if isinstance(self.solver, str) else repr(self.solver)
-        binaries = count_things(len(self.binaries), "binary", "binaries")
+        each = [f'"{own}"' if isinstance(own, str) else repr(own) for own in self.solvers]
+        solvers = " and ".join(dict.fromkeys(each))
+        n_models = sum(own.is_counted for own in self.dichotomies)
+        models = count_things(n_models, "model")
+        if all(own.is_binary for own in self.dichotomies):
+            models = count_things(n_models, "binary", "binaries")
         classes = count_things(len(self.classes), "class", "classes")
-        return f"<Composition of {binaries} for {classes}, solved by {solver}>"
+        return f"<Composition of {models} for {classes}, solved by {solvers}>"
 
 
 def _mean(scores: Iterable[Floats]) -> Floats:

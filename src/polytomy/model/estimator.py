@@ -31,7 +31,12 @@ from polytomy.inputs.arguments import (
     is_random_state,
 )
 from polytomy.inputs.numbers import CLASS_WEIGHT, class_weights
-from polytomy.learners.preparation import check_nested_parameters, resolve_estimator, tags_of
+from polytomy.learners.preparation import (
+    check_nested_parameters,
+    class_limit,
+    resolve_estimator,
+    tags_of,
+)
 from polytomy.learners.svm.matrix import MEMORY_BUDGET
 from polytomy.learners.trained import is_fitted
 from polytomy.learners.validation import split_validation
@@ -47,6 +52,10 @@ def _is_precision(value: Any) -> bool:
 
 def _declare(*parameters: Parameter) -> dict[str, Callable[[Any], object]]:
     return {parameter.name: parameter.check for parameter in parameters}
+
+
+def _is_limit(value: Any) -> bool:
+    return is_count(value) and value >= 2
 
 
 def _is_sequence(value: Any) -> bool:
@@ -94,6 +103,7 @@ CLASSIFIER_CHECKS: dict[str, Callable[[Any], object]] = {
         Parameter("reservoir_size", "a number of rows, 0 or more", is_count),
         Parameter("prediction_dtype", "", _is_precision, PRECISIONS),
         CLASS_ORDER,
+        Parameter("max_sides", "a whole number of sides, 2 or more", _is_limit, allows_none=True),
     ),
     "calibration": make_calibrator,
     "final_calibration": check_final_calibration,
@@ -178,6 +188,7 @@ def make_training_options(
         keep_out_of_fold=classifier.keep_out_of_fold,
         shares_preprocessing=classifier.shared_preprocessing,
         class_weight=classifier.class_weight,
+        max_sides=classifier.max_sides or class_limit(resolve_estimator(classifier.estimator)),
         arguments=weighted(given),
         arguments_by_model={name: weighted(each) for name, each in by_model.items()},
         classes=classes,
@@ -292,8 +303,6 @@ def undone_if_interrupted(fit: _Method) -> _Method:
 
 
 class _ProgressBar(TrainingListener):
-    wants_estimates = True
-
     def __init__(self, bar: Any, task: Any) -> None:
         self._bar, self._task = bar, task
 
@@ -340,7 +349,6 @@ class CallbackListener(TrainingListener):
         self, estimator: Any, n_tasks: int, X: Any, y: Any, further: TrainingListener
     ) -> None:
         self._estimator, self._further = estimator, further
-        self.wants_estimates = further.wants_estimates
         self._context: Any = None
         if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
             self._context = estimator._init_callback_context(max_subtasks=n_tasks)

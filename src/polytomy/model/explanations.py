@@ -487,11 +487,8 @@ def _leave_one_out(composition: Composition, duel: _Duel, groups: list[_Group]) 
     for k, group in enumerate(groups):
         answers = duel.answers.copy()
         answers[:, group.columns] = left_out
-        scores = composition.couple(answers)
-        if composition.final is not None:
-            scores = composition.final.map.apply(scores, np.nan_to_num(answers))
-        if composition.prior is not None:
-            scores = composition.prior.apply(scores)
+        solved = composition.solve_members(answers)
+        scores = composition.finish((each, np.nan_to_num(own)) for each, own in solved)
         adds[:, k] = difference - _difference(duel, scores, scale)
     is_shown = np.ones(adds.shape, dtype=np.bool_)
     rest = {"not attributed": difference - adds.sum(axis=1)}

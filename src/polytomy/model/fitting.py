@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +20,21 @@ from polytomy.learners.linear.training import train_linear_models
 from polytomy.learners.problems import Dichotomy, binary_problem, group_sides, sides_problem
 from polytomy.learners.sides import train_sided_models, update_sides
 from polytomy.learners.svm.suitability import (
+    fix_C,
     fix_gamma,
 )
 from polytomy.learners.svm.training import train_svms
 from polytomy.learners.trained import TrainedBinary
 from polytomy.learners.workload import Trained, TrainingListener, TrainingOptions, Workload
 from polytomy.model.arrangement import (
+    AUTO,
     Arrangement,
     ClassTranslation,
     Solver,
     bind_classes,
     check_models,
     make_dichotomies,
-    resolve_solver,
+    resolve_solvers,
 )
 from polytomy.model.composition import Composition
 from polytomy.model.decisions import ClassFrequencies
@@ -133,6 +135,7 @@ def fit_binaries(
         shared = share_preprocessing(dichotomies, X, options)
     X = shared.X
     estimators = fix_gamma([each.estimator for each in shared.dichotomies], X)
+    estimators = fix_C(estimators, X, len(options.classes))
     dichotomies = [
         each._replace(estimator=estimator)
         for each, estimator in zip(dichotomies, estimators, strict=True)
@@ -181,11 +184,6 @@ def train_dichotomies(
     found = {
         k: Trained(each.trained) for k, each in enumerate(dichotomies) if each.trained is not None
     }
-    if work.listener.wants_estimates:
-        from polytomy.learners.svm.estimates import estimate_training  # seldom needed
-
-        if (estimate := estimate_training(work)) is not None:
-            work.listener.note(str(estimate))
     for learner in LEARNERS:
         left = [k for k in range(len(dichotomies)) if k not in found]
         if not left:
@@ -274,26 +272,30 @@ class TrainingPlan:
         return TrainingPlan(self.classes, (self.schemes[number],), needed, (own,))
 
     def compose(
-        self, trained: TrainedBinaries, solver: Solver, prediction_dtype: Any = np.float64
+        self,
+        trained: TrainedBinaries,
+        solver: Solver | Sequence[Solver],
+        prediction_dtype: Any = np.float64,
     ) -> Composition:
         """Return the composition of a plan's only scheme, with its final calibration.
 
         Parameters
         ----------
         trained : the binaries of all dichotomies, in their order
-        solver : name of a method, "auto", or function of (scheme, decisions)
+        solver : name of a method, "auto", or function of (scheme, decisions); or one for each
+            member of an ensemble
         prediction_dtype : float64 or float32
         """
         (scheme,), (arrangements,) = self.schemes, self.arrangements
         bank = Bank(trained.binaries, prediction_dtype)
-        solver = resolve_solver(solver, scheme, is_calibrated=trained.out_of_fold is not None)
+        is_calibrated = trained.out_of_fold is not None
         composition = Composition(
             self.classes,
             scheme,
             self.dichotomies,
             arrangements,
             bank,
-            solver,
+            resolve_solvers(solver, scheme, is_calibrated=is_calibrated),
             preprocessing=trained.preprocessing,
             frequencies=trained.frequencies,
         )
@@ -321,32 +323,82 @@ def plan_training(
     """
     schemes = tuple(schemes)
     check_models([member for scheme in schemes for member in members_of(scheme)], models)
-    collector = _Collector(classes, estimator, models)
+    collector = _Collector(classes, models)
     arrangements = tuple(
-        tuple(collector.arrange(member) for member in members_of(scheme)) for scheme in schemes
+        tuple(collector.arrange(member, estimator) for member in members_of(scheme))
+        for scheme in schemes
     )
     return TrainingPlan(classes, schemes, tuple(collector.needed), arrangements)
+
+
+class PoolMember(NamedTuple):
+    """A member of a pool whose members differ in more than their schemes.
+
+    Attributes
+    ----------
+    scheme : Scheme or SchemeEnsemble; each scheme of an ensemble becomes a member
+    estimator : the estimator of its binaries
+        Members with the same object share the binaries that both need.
+    solver : name of a method, "auto", or function of (scheme, decisions)
+    """
+
+    scheme: Scheme | SchemeEnsemble
+    estimator: Any
+    solver: Solver = AUTO
+
+
+def fit_pool_members(
+    members: Sequence[PoolMember],
+    X: Any,
+    options: TrainingOptions,
+    listener: TrainingListener | None = None,
+    *,
+    models: Mapping[str, Any] | None = None,
+    prediction_dtype: Any = np.float64,
+) -> Composition:
+    """Train the binaries of all members on shared folds, and return their pool.
+
+    Support vector machines with the same kernel parameters share kernel values, also if they differ
+    in C. The final calibration in the options is that of each member.
+
+    Parameters
+    ----------
+    members : one or more members
+    X : training data of any kind
+    options : TrainingOptions, with the classes and the class of each row
+    listener : TrainingListener, optional
+    models : estimators, or fitted models, for names in the schemes
+    prediction_dtype : float64 or float32
+    """
+    each = [(scheme, member) for member in members for scheme in members_of(member.scheme)]
+    schemes = [scheme for scheme, _ in each]
+    check_models(schemes, models)
+    collector = _Collector(options.classes, models)
+    arrangements = tuple([collector.arrange(scheme, own.estimator) for scheme, own in each])
+    dichotomies, pool = tuple(collector.needed), SchemeEnsemble(schemes)
+    plan = TrainingPlan(options.classes, (pool,), dichotomies, (arrangements,))
+    trained = fit_binaries(dichotomies, X, options, listener)
+    return plan.compose(trained, [own.solver for _, own in each], prediction_dtype)
 
 
 class _Collector:
     """Collects dichotomies from one scheme after another."""
 
-    def __init__(
-        self, classes: NDArray[Any], estimator: Any, models: Mapping[str, Any] | None
-    ) -> None:
-        self._classes, self._estimator, self._models = classes, estimator, models
+    def __init__(self, classes: NDArray[Any], models: Mapping[str, Any] | None) -> None:
+        self._classes, self._models = classes, models
         self._known: dict[tuple[Hashable, Hashable, int, int], int] = {}
-        self._specified: dict[BinaryName, Any] = {}
+        self._specified: dict[int, dict[BinaryName, Any]] = {}
         self.needed: list[Dichotomy] = []
 
-    def arrange(self, scheme: Scheme) -> Arrangement:
+    def arrange(self, scheme: Scheme, estimator: Any) -> Arrangement:
         """Return the arrangement of a scheme, after adding the dichotomies that are new."""
         positions = bind_classes(scheme, self._classes)
         translate = ClassTranslation(positions, len(scheme.classes))
         occurrences: dict[tuple[frozenset[Hashable], int], int] = {}
         wholes: dict[Any, Any] = {}
         columns, signs = [], []
-        for each in make_dichotomies(scheme, self._estimator, self._models, self._specified):
+        specified = self._specified.setdefault(id(estimator), {})
+        for each in make_dichotomies(scheme, estimator, self._models, specified):
             dichotomy = each if translate.is_identity else each.translated(translate, wholes)
             sides = dichotomy.sides_key
             source = id(dichotomy.estimator)

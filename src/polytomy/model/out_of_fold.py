@@ -7,7 +7,7 @@ is, and prediction sets use them.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from polytomy.calibration.final import (
     fit_final,
 )
 from polytomy.calibration.folds import Folds, make_folds
+from polytomy.calibration.pooling import fit_pool
 from polytomy.errors import CalibrationWarning, warn_caller
 from polytomy.inputs.numbers import check_weights, class_weights
 from polytomy.inputs.rows import take_rows
@@ -116,7 +117,6 @@ class OutOfFold:
             state.indices("fold_of", n_rows, n_samples),
             state.value("final_calibration"),
             state.integer("seed", most=2**32 - 1) if "seed" in state else None,
-            state.boolean("keeps_probabilities"),
         )
 
 
@@ -394,7 +394,7 @@ class FinalCalibration:
         Out-of-fold ``log_loss``, ``brier_score``, ``accuracy`` and ``uncertainty_coefficient``.
     probabilities : array of shape (n_samples, n_classes), optional
         Out-of-fold probabilities of the samples of `OutOfFold`, if they are kept. Both the binaries
-        and the map behind them were learnt without the sample's fold.
+        and the map behind them were learnt without the sample's fold. They are not saved.
     conformity : ConformityRows, optional
         The same in compact form, for prediction sets; computed when it is needed, see
         `Composition.with_conformity`.
@@ -408,57 +408,59 @@ class FinalCalibration:
     @classmethod
     def from_state(cls, state: State) -> FinalCalibration:
         """Return the final calibration of a state."""
-        probabilities = None
-        if "probabilities" in state:
-            probabilities = state.floats("probabilities", (None, None), 0.0, 1.0)
-            if not (np.abs(probabilities.sum(axis=1) - 1) < 1e-6).all():
-                raise state.fault("probabilities", "an array whose rows sum to one")
         return cls(
             state.part("map", "final calibration"),
             state.numbers("score"),
-            probabilities,
-            state.part("conformity", "conformity") if "conformity" in state else None,
+            conformity=state.part("conformity", "conformity") if "conformity" in state else None,
         )
 
 
 def learn_final_calibration(
-    out_of_fold: OutOfFold, probabilities: Floats, decisions: Floats
+    out_of_fold: OutOfFold, solved: Iterable[tuple[Floats, Floats]]
 ) -> FinalCalibration:
     """Return the final calibration learnt from out-of-fold scores.
 
     Parameters
     ----------
     out_of_fold : OutOfFold
-    probabilities : array of shape (n_samples, n_classes), the solver's
-    decisions : array of shape (n_samples, n_binaries), the solver's input
+    solved : the solver's probabilities of each member, and the answers of its binaries
+        Arrays of shapes (n_samples, n_classes) and (n_samples, n_binaries). If there is more than
+        one member, the final calibration is a pool.
     """
     classes, weight = out_of_fold.class_indices, out_of_fold.weight
-    fit = _fit(out_of_fold, probabilities, decisions)
+    fit = _fit(out_of_fold, solved)
     kept = fit.probabilities if out_of_fold.keeps_probabilities else None
-    return FinalCalibration(fit.map, _judge(fit.probabilities, classes, weight), kept)
+    return FinalCalibration(fit.map, judge(fit.probabilities, classes, weight), kept)
 
 
 def learn_conformity(
-    out_of_fold: OutOfFold, probabilities: Floats, decisions: Floats
+    out_of_fold: OutOfFold, solved: Iterable[tuple[Floats, Floats]]
 ) -> ConformityRows:
     """Return out-of-fold probabilities for prediction sets.
 
     The parameters are those of `learn_final_calibration`.
     """
-    fit = _fit(out_of_fold, probabilities, decisions)
+    fit = _fit(out_of_fold, solved)
     return collect_conformity(fit.probabilities, out_of_fold.class_indices, out_of_fold.weight)
 
 
-def _fit(out_of_fold: OutOfFold, probabilities: Floats, decisions: Floats) -> FinalFit:
+def _fit(out_of_fold: OutOfFold, solved: Iterable[tuple[Floats, Floats]]) -> FinalFit:
     classes, weight = out_of_fold.class_indices, out_of_fold.weight
-    answers = OutOfFoldAnswers(probabilities, decisions, classes, weight, out_of_fold.fold_of)
+    members = [
+        OutOfFoldAnswers(probabilities, decisions, classes, weight, out_of_fold.fold_of)
+        for probabilities, decisions in solved
+    ]
+    option, seed = out_of_fold.final_calibration, out_of_fold.seed
     with one_blas_thread():
-        return fit_final(out_of_fold.final_calibration, answers, out_of_fold.seed)
+        if len(members) > 1:
+            return fit_pool(option, members, seed)
+        return fit_final(option, members[0], seed)
 
 
-def _judge(
+def judge(
     probabilities: Floats, class_indices: NDArray[np.intp], weight: Floats
 ) -> dict[str, float]:
+    """Return the scores of out-of-fold probabilities, by the names of the metrics."""
     classes = range(probabilities.shape[1])
     predicted = probabilities.argmax(axis=1)
     judged = JudgedSamples(class_indices, probabilities, weight, classes, predicted)

@@ -2,14 +2,16 @@
 
 A set contains every class that the sample could plausibly belong to: classes whose score is not
 unusually high compared with the training samples, scored by models that have not seen them
-(cross-conformal prediction, Vovk 2015). There are three scores, each zero for a certain and
-correct answer:
+(cross-conformal prediction, Vovk 2015). There are four scores, each zero for a certain and correct
+answer:
 
 - "lac": 1 − p (Sadinle, Lei and Wasserman 2019); the smallest sets on average.
 - "aps": the probability of all likelier classes (Romano, Sesia and Candès 2020, without their
   random fraction of the class's own); the sets adapt to how hard a sample is, and are never empty.
 - "raps": the same with a penalty for each likelier class (Angelopoulos et al. 2021), which avoids
   large sets.
+- "interval", for ordered classes: "lac" of probabilities without dips. A class between two likelier
+  ones counts as if it had the smaller of their probabilities, so that all sets are intervals.
 
 The p-value of a class is the weighted share of training samples whose score is at least as large,
 the sample itself included. A set contains the classes whose p-value is above 1 − level. If the
@@ -76,6 +78,7 @@ class ConformityRows:
         ratio: Floats | None = None,
         *,
         per_class: bool = False,
+        order: NDArray[np.intp] | None = None,
     ) -> Floats:
         """Return the p-value of each class for each sample.
 
@@ -88,16 +91,17 @@ class ConformityRows:
         ratio : array of shape (n_classes,), optional
             Factor of each class's probability, if the prior is not that of training.
         per_class : whether to compare samples only with those of the same class
+        order : array of class indices from first to last, for the score "interval"
 
         Returns
         -------
         array of shape (n_samples, n_classes), in (0, 1]
         """
         n_rows, n_classes = self.log_proba.shape
-        of_rows = SCORES[score](_unpack(self.log_proba, ratio))
+        of_rows = SCORES[score](_unpack(self.log_proba, ratio, order))
         of_truth = of_rows[np.arange(n_rows), self.class_indices]
         # Equal probabilities must stay equal, so those of the samples are rounded too.
-        of_samples = SCORES[score](_unpack(_pack(probabilities), ratio))
+        of_samples = SCORES[score](_unpack(_pack(probabilities), ratio, order))
         totals = np.bincount(self.class_indices, self.weight, n_classes)
         squares = np.bincount(self.class_indices, self.weight**2, n_classes)
         p_values = np.ones(probabilities.shape)
@@ -137,13 +141,18 @@ def collect_conformity(
 
 
 def choose_sets(
-    p_values: Floats, winners: NDArray[np.intp], levels: Floats, *, allow_empty: bool
+    p_values: Floats,
+    winners: NDArray[np.intp],
+    levels: Floats,
+    *,
+    allow_empty: bool,
+    order: NDArray[np.intp] | None = None,
 ) -> NDArray[np.bool_]:
     """Return which classes are in the set of each sample, for each level.
 
     Unless sets may be empty, the predicted class is in all sets of a sample. Its p-value may be
     smaller than that of another class, if the classes have different weights or are compared
-    separately.
+    separately. For the same reasons, sets of ordered classes may have gaps, which are filled.
 
     Parameters
     ----------
@@ -151,15 +160,40 @@ def choose_sets(
     winners : array of shape (n_samples,), the predicted classes
     levels : array of shape (n_levels,)
     allow_empty : whether sets have only classes with a large p-value
+    order : array of class indices from first to last, optional
+        Classes between two classes of a set join it, if they are in this array.
 
     Returns
     -------
     array of shape (n_samples, n_classes, n_levels)
     """
-    sets = p_values[:, :, None] > 1.0 - levels + _TOLERANCE
+    p_values = p_values.copy()
     if not allow_empty:
-        sets[np.arange(len(sets)), winners] = True
-    return np.asarray(sets)
+        p_values[np.arange(len(p_values)), winners] = np.inf
+    if order is not None:
+        p_values = fill_dips(p_values, order)
+    return np.asarray(p_values[:, :, None] > 1.0 - levels + _TOLERANCE)
+
+
+def fill_dips(values: Floats, order: NDArray[np.intp]) -> Floats:
+    """Return the smallest values that are no smaller, and do not rise again once they fall.
+
+    Parameters
+    ----------
+    values : array of shape (n_samples, n_classes)
+    order : array of class indices from first to last; the values of other classes stay
+
+    Examples
+    --------
+    >>> fill_dips(np.array([[0.1, 0.4, 0.2, 0.3]]), np.arange(4))
+    array([[0.1, 0.4, 0.3, 0.3]])
+    """
+    ordered = values[:, order]
+    before = np.maximum.accumulate(ordered, axis=1)
+    after = np.maximum.accumulate(ordered[:, ::-1], axis=1)[:, ::-1]
+    filled = values.copy()
+    filled[:, order] = np.minimum(before, after)
+    return filled
 
 
 # -- scores ----------------------------------------------------------------------------------------
@@ -189,10 +223,14 @@ def _sum_likelier(probabilities: Floats) -> tuple[Floats, NDArray[np.intp]]:
     return sums, ranks
 
 
+INTERVAL = "interval"
+"""The score for ordered classes."""
+
 SCORES: dict[str, Callable[[Floats], NDArray[np.float32]]] = {
     "lac": _score_lac,
     "aps": _score_aps,
     "raps": _score_raps,
+    INTERVAL: _score_lac,  # of probabilities without dips
 }
 """The scores by name: how unusual each class of each row is, given all probabilities."""
 
@@ -204,12 +242,15 @@ def _pack(probabilities: Floats) -> NDArray[np.float16]:
     return np.log(np.maximum(probabilities, np.finfo(np.float64).tiny)).astype(np.float16)
 
 
-def _unpack(log_proba: NDArray[np.float16], ratio: Floats | None) -> Floats:
+def _unpack(
+    log_proba: NDArray[np.float16], ratio: Floats | None, order: NDArray[np.intp] | None
+) -> Floats:
     probabilities = np.exp(log_proba.astype(np.float64))
     if ratio is not None:
         probabilities *= ratio
     totals = probabilities.sum(axis=1, keepdims=True)
-    return np.asarray(probabilities / np.maximum(totals, np.finfo(np.float64).tiny))
+    probabilities /= np.maximum(totals, np.finfo(np.float64).tiny)
+    return probabilities if order is None else fill_dips(probabilities, order)
 
 
 def _compare(

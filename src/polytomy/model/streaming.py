@@ -21,7 +21,7 @@ from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
 from polytomy.inputs.arguments import available_unless, check_parameters
 from polytomy.inputs.rows import group_rows
 from polytomy.inputs.seeds import partition_seeds
-from polytomy.inputs.training_data import check_batch_labels, check_training_data, read_class_order
+from polytomy.inputs.training_data import check_batch_labels, check_training_data
 from polytomy.learners.bank import Bank
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.learners.problems import Dichotomy
@@ -29,7 +29,7 @@ from polytomy.learners.sides import calibrate_sides, check_sides_calibration, ke
 from polytomy.learners.trained import Output, TrainedBinary, choose_output
 from polytomy.learners.workload import FitArguments, TrainingOptions
 from polytomy.model.answering import AnsweringMixin
-from polytomy.model.arrangement import Solver, check_solver, resolve_solver
+from polytomy.model.arrangement import Solver, check_solver, resolve_solvers
 from polytomy.model.composition import Composition
 from polytomy.model.decisions import ClassFrequencies
 from polytomy.model.estimator import CLASSIFIER_CHECKS, make_training_options
@@ -41,7 +41,7 @@ from polytomy.model.out_of_fold import (
     needs_calibrator,
     takes_weights,
 )
-from polytomy.model.scheme_argument import members_of, scheme_from
+from polytomy.model.scheme_argument import find_known_order, members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 
 Floats = NDArray[np.float64]
@@ -123,12 +123,15 @@ class StreamingMixin(AnsweringMixin):
         )
         plan, dichotomies = None, () if earlier is None else earlier.dichotomies
         if earlier is None:
-            self.class_order_ = read_class_order(given_labels, self.classes_, self.class_order)
+            self.class_order_ = find_known_order(
+                self.scheme, given_labels, self.classes_, self.class_order
+            )
             scheme = scheme_from(
                 self.scheme,
                 self.classes_,
                 random_state=self.random_state,
                 class_order=self.class_order_,
+                max_sides=options.max_sides,
             )
             plan = self._plan(scheme, resolve_estimator(self.estimator))
             dichotomies = plan.dichotomies
@@ -294,8 +297,8 @@ def calibrate_on_reservoir(
     final = options.final_calibration
     composition = composition.with_binaries(binaries)
     if final is None or len(composition.classes) < 2:
-        plain = resolve_solver(solver, composition.scheme, is_calibrated=False)
-        return replace(composition, solver=plain)
+        plain = resolve_solvers(solver, composition.scheme, is_calibrated=False)
+        return replace(composition, solvers=plain)
     (seed,) = partition_seeds(options.random_state, 1)
     out_of_fold = OutOfFold(
         learner.score(binaries).astype(np.float32),
@@ -308,8 +311,8 @@ def calibrate_on_reservoir(
         seed,
         options.keep_out_of_fold,
     )
-    solver = resolve_solver(solver, composition.scheme, is_calibrated=True)
-    calibrated = replace(composition, solver=solver).calibrated_on(out_of_fold)
+    solvers = resolve_solvers(solver, composition.scheme, is_calibrated=True)
+    calibrated = replace(composition, solvers=solvers).calibrated_on(out_of_fold)
     return replace(calibrated, frequencies=_find_frequencies(reservoir))
 
 

@@ -1,7 +1,7 @@
 """Model files: polytomy's own, LIBSVM's, and control files that name models."""
 
 from polytomy.persistence.info import ModelInfo
-from polytomy.persistence.libagf_files import load_control
+from polytomy.persistence.libagf_files import load_control, write_borders
 from polytomy.persistence.libsvm_models import read_libsvm, write_libsvm
 from polytomy.persistence.saving import (
     FileKind,
@@ -24,5 +24,6 @@ __all__ = [
     "read_info",
     "read_libsvm",
     "save",
+    "write_borders",
     "write_libsvm",
 ]

@@ -13,6 +13,7 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from polytomy.calibration.pooling import PoolMap
 from polytomy.errors import ModelFileError
 from polytomy.learners.estimator_states import share_support_vectors
 from polytomy.learners.specification import specification_of
@@ -31,8 +32,7 @@ class ModelInfo:
     Attributes
     ----------
     kind : str
-        "model of polytomy", "model of LIBSVM", "control file with models" or "all-in-one model of
-        libAGF".
+        "model of polytomy", "model of LIBSVM" or "control file with models".
     format_version : int; None for files that polytomy did not write
     versions : dict of the packages that wrote it and their versions
     classes : array of labels
@@ -46,7 +46,7 @@ class ModelInfo:
     metadata : dict that was passed to `save`
     final_calibration : dict, or None
         The ``kind`` of the final calibration, such as "bias" or "provided", with its ``scale``
-        (the inverse of a temperature) and ``floor``.
+        (the inverse of a temperature) and ``floor``; for a "pool", ``weight 1`` and so on.
     out_of_fold_score : dict, or None
         ``out_of_fold_score_`` of the classifier or regressor.
     has_out_of_fold : bool
@@ -101,6 +101,8 @@ def describe_model(model: Any, shared: Mapping[int, Any]) -> dict[str, Any]:
     composition = classifier.composition_
     pools = [getattr(machine, "machine", machine).pool for machine in shared.values()]
     names = getattr(classifier, "feature_names_in_", None)
+    pairs = zip(composition.binaries, composition.dichotomies, strict=True)
+    models = [binary for binary, dichotomy in pairs if dichotomy.is_counted]
     steps = [] if composition.preprocessing is None else composition.preprocessing.steps
     final, bins = composition.final, getattr(model, "bins_", None)
     score = getattr(model, "out_of_fold_score_", None if final is None else final.score)
@@ -109,8 +111,8 @@ def describe_model(model: Any, shared: Mapping[int, Any]) -> dict[str, Any]:
         "classes": classifier.classes_,
         "n_features": getattr(classifier, "n_features_in_", None),
         "feature_names": None if names is None else tuple(map(str, names)),
-        "solver": composition.solver,
-        "kinds": dict(Counter(_kind_of(binary) for binary in composition.binaries)),
+        "solver": ", ".join(dict.fromkeys(map(str, composition.solvers))),
+        "kinds": dict(Counter(_kind_of(binary) for binary in models)),
         "n_support_vectors": sum({id(each): each.vectors.shape[0] for each in pools}.values()),
         "final_calibration": None if final is None else _describe_final(final),
         "out_of_fold_score": None if score is None else _floats(score),
@@ -137,6 +139,9 @@ def _describe_final(final: FinalCalibration) -> dict[str, Any]:
     assert kind is not None
     state = kind.state(final.map) or {}
     numbers = {name: float(value) for name, value in state.items() if isinstance(value, float)}
+    if isinstance(final.map, PoolMap):
+        weights = enumerate(final.map.weights.tolist(), start=1)
+        numbers |= {f"weight {number}": value for number, value in weights}
     return {"kind": kind.name.partition("/")[2], **numbers}
 
 
@@ -241,15 +246,10 @@ def _find_schemes(description: State) -> list[str]:
     raise description.fault("model", "a model with a scheme")
 
 
-def info_of_loaded(
-    classifier: Any, kind: str, n_bytes: int, *, is_precomputed: bool = False
-) -> ModelInfo:
+def info_of_loaded(classifier: Any, kind: str, n_bytes: int) -> ModelInfo:
     """Return information about a model that polytomy did not write."""
     estimators = [binary.fitted_estimator for binary in classifier.composition_.binaries]
     found = describe_model(classifier, share_support_vectors(estimators))
-    if is_precomputed:
-        found["kinds"] = {f"precomputed {name}": n for name, n in found["kinds"].items()}
-        found["n_features"] = None
     schemes = tuple([str(scheme) for scheme in members_of(classifier.scheme_)])
     return ModelInfo(
         kind=kind,

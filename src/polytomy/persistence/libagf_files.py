@@ -6,7 +6,6 @@ NAME.bgd           their gradients
 NAME.std           normalisation of the samples, which multi_borders and class_borders write with
                    the option -n
 a control file     a scheme whose names of binaries are the NAMEs; see `load_control`
-any name           a whole classifier as text, which mbh2mbm writes; see `load_all_in_one`
 =================  ===============================================================================
 
 The first three are binary: the number of columns as int32 and then rows of float32, little-endian.
@@ -18,8 +17,7 @@ of their standard deviations.
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -31,14 +29,14 @@ from sklearn.preprocessing import StandardScaler
 
 from polytomy.calibration.calibrators import TemperatureCalibrator
 from polytomy.errors import ArgumentError, ModelFileError, SchemeError
+from polytomy.files import open_atomically
 from polytomy.learners.borders import BorderMachine
 from polytomy.learners.trained import Output, TrainedBinary, match_sides
-from polytomy.persistence.archive import open_model_file, read_text_content, size_of
+from polytomy.persistence.archive import open_model_file, size_of
 from polytomy.persistence.libsvm_models import VOTES, LibsvmModel, pool_of, read_model
 from polytomy.persistence.models import compose_classifier
-from polytomy.scheme import BinaryName, CodingMatrix, Partition, Scheme, read
-from polytomy.scheme.codes import SHORT_FORMS
-from polytomy.scheme.nodes import DEFAULT_BASE, number_binaries, own_base
+from polytomy.scheme import BinaryName, Partition, Scheme, read
+from polytomy.scheme.nodes import own_base
 
 BORDERS_SUFFIX, GRADIENTS_SUFFIX = ".brd", ".bgd"
 _CALIBRATION_SUFFIX = ".clb"
@@ -88,64 +86,78 @@ def read_rows(file: Path) -> NDArray[np.float64]:
     return rows
 
 
+def write_borders(classifier: Any, control: str | os.PathLike[str]) -> None:
+    """Write a classifier of border samples as files that libAGF and `load_control` read.
+
+    Each binary becomes a pair of files next to the control file, NAME.brd and NAME.bgd. They have
+    single precision. The final calibration is not written.
+
+    Parameters
+    ----------
+    classifier : PolytomyClassifier, compressed with ``method="borders"`` or read by `load_control`
+    control : path of the control file to write
+    """
+    composition = classifier.composition_
+    models = [binary.estimator for binary in composition.binaries]
+    if not all(isinstance(model, BorderMachine) for model in models):
+        raise ArgumentError(
+            'only classifiers of border samples can be written. Use compress(X, y, method="borders'
+            '").'
+        )
+    if len(composition.arrangements) != 1 or composition.preprocessing is not None:
+        raise ArgumentError("ensembles and shared pre-processing cannot be written for libAGF.")
+    (arrangement,), path = composition.arrangements, Path(control)
+    columns, signs = arrangement.columns.tolist(), arrangement.signs.tolist()
+    for partition, column, sign in zip(arrangement.scheme.partitions, columns, signs, strict=True):
+        machine, name = models[column], str(partition.binary)
+        _write_rows(path.with_name(name + BORDERS_SUFFIX), machine.borders)
+        _write_rows(path.with_name(name + GRADIENTS_SUFFIX), sign * machine.gradients)
+    with open_atomically(path) as file:
+        file.write(f"{arrangement.scheme}\n".encode())
+
+
+def _write_rows(path: Path, rows: NDArray[np.float64]) -> None:
+    """Write a matrix as a binary file of libAGF."""
+    with open_atomically(path) as file:
+        file.write(rows.shape[1].to_bytes(_HEADER_BYTES, "little"))
+        file.write(rows.astype("<f4").tobytes())
+
+
 # -- normalisation ---------------------------------------------------------------------------------
 
 
 _SUFFIX = ".std"
-# Border samples lie between training samples, so few are this many standard deviations away.
-_MOST_DEVIATIONS = 20.0
 
 
-def find_normalisation(control: Path, scheme: Scheme | None = None) -> StandardScaler | None:
+def find_normalisation(control: Path, scheme: Scheme) -> StandardScaler | None:
     """Return the normalisation that belongs to a control file, or None if there is none.
 
     multi_borders names it after its models: BASE.std for BASE.brd, BASE-00.brd or BASE.00.brd. A
-    file named after the control file counts too, and so do files of the single models if they all
-    have the same one. Raises ModelFileError for one that cannot be applied.
+    file named after the control file counts too. Raises ModelFileError for one that cannot be
+    applied.
 
     Parameters
     ----------
-    control : path of the control file, or of a model in one file
-    scheme : its scheme, if its models are in files of their own
+    control : path of the control file
+    scheme : its scheme
     """
-    bases, names = [control, control.with_suffix("")], list[str]()
-    if scheme is not None and scheme.nodes:
-        bases.append(control.parent / own_base(scheme.nodes[0].binaries, ""))
-        names = list(dict.fromkeys(str(each.binary) for each in scheme.partitions))
-    common, separate = _existing(bases), _existing(control.parent / name for name in names)
-    files = [*common, *separate]
-    if not files:
+    base = own_base(scheme.nodes[0].binaries, "") if scheme.nodes else ""
+    names = [str(each.binary) for each in scheme.partitions]
+    common = [control.name, control.stem, base]
+    found = [
+        name
+        for name in dict.fromkeys([*common, *names])
+        if name and os.path.lexists(control.parent / f"{name}{_SUFFIX}")
+    ]
+    if not found:
         return None
-    tables = [read_rows(file) for file in files]
-    different = "Models with different normalisations cannot be combined."
-    for file, table in zip(files, tables, strict=True):
-        if not np.array_equal(table, tables[0]):
-            raise ModelFileError(
-                f"{file}: this normalisation is not that of {files[0].name}. {different}"
-            )
-    if not common and len(separate) < len(names):
+    file = control.parent / f"{found[0]}{_SUFFIX}"
+    if found[0] not in common:
         raise ModelFileError(
-            f"{files[0]}: only some of the models have a normalisation. {different}"
+            f"{file}: this is the normalisation of a single model, and only one for all models is "
+            f"supported. If all models have the same, save it as {control.stem}{_SUFFIX}."
         )
-    return _scaler(tables[0], files[0])
-
-
-def check_units(machines: Iterable[BorderMachine], source: str) -> None:
-    """Raise ModelFileError if border samples cannot be in units of standard deviations."""
-    for machine in machines:
-        deviations = float(np.median(np.abs(machine.borders), axis=0).max())
-        if deviations > _MOST_DEVIATIONS:
-            raise ModelFileError(
-                f"{source}: there is a normalisation ({_SUFFIX}), but border samples lie "
-                f"{deviations:.3g} standard deviations from the mean, so they seem to be in the "
-                "units of the data (option -u of libAGF). To load them so, move the normalisation "
-                "to another folder."
-            )
-
-
-def _existing(bases: Iterable[Path]) -> list[Path]:
-    files = (base.with_name(base.name + _SUFFIX) for base in bases if base.name)
-    return [file for file in dict.fromkeys(files) if os.path.lexists(file)]
+    return _scaler(read_rows(file), file)
 
 
 def _scaler(table: NDArray[np.float64], file: Path) -> StandardScaler:
@@ -214,7 +226,6 @@ def compose_models(
     ]
     known = [(f"{file}: the border samples have", m.n_features_in_) for file, m in borders]
     if scaler is not None:
-        check_units([machine for _, machine in borders], source)
         own = f"{source}: the normalisation of the models has", scaler.n_features_in_
         known.insert(0, own)
     libsvm = [each.model for each in models.values() if isinstance(each.model, LibsvmModel)]
@@ -234,124 +245,6 @@ def compose_models(
     if scaler is None:
         return classifier
     return Pipeline([("scaler", scaler), ("classifier", classifier)])
-
-
-# -- classifiers in one text file ------------------------------------------------------------------
-
-
-#: How many bytes of a file `is_all_in_one` needs.
-HEAD_BYTES = 64
-_HEAD = re.compile(rb"(1v1|1vR|ADJ)[ \t\r]*\n[ \t]*[0-9]{1,9}[ \t\r]*\n")
-_INTEGER = re.compile(rb"-?[0-9]{1,9}")
-_CODES = {
-    b"1v1": SHORT_FORMS["one-vs-one"],
-    b"1vR": SHORT_FORMS["one-vs-rest"],
-    b"ADJ": SHORT_FORMS["adjacent"],
-}
-
-
-def is_all_in_one(head: bytes) -> bool:
-    """Return whether a file that begins with these bytes is a classifier in one file."""
-    return _HEAD.match(head) is not None
-
-
-def load_all_in_one(path: str | os.PathLike[str], *, n_features: int | None = None) -> Any:
-    """Load a classifier of border samples that mbh2mbm wrote to one text file.
-
-    The first line is the kind of code: 1v1 (one-vs-one), 1vR (one-vs-rest) or ADJ (adjacent). The
-    number of classes, their labels, and the signs of the rows of the code follow, each on a line.
-    After that come two matrices for each row, the border samples and their gradients: a line with
-    the numbers of rows and columns, and the rows.
-
-    Samples are normalised if there is a file NAME.std next to it, as for `load_control`.
-
-    Parameters
-    ----------
-    path : file
-    n_features : int, optional
-        Number of features of the samples, which must be that of the border samples.
-
-    Returns
-    -------
-    fitted PolytomyClassifier, or a pipeline of a scaler and one
-    """
-    source = os.fspath(path)
-    scheme, machines = _AllInOneReader(read_text_content(path), source).read()
-    models = {
-        partition.binary: NamedModel(source, machine)
-        for partition, machine in zip(scheme.partitions, machines, strict=True)
-    }
-    return compose_models(scheme, models, find_normalisation(Path(path)), n_features, source)
-
-
-class _AllInOneReader:
-    """Reads the lines of a file one after the other."""
-
-    def __init__(self, content: bytes, source: str) -> None:
-        self._lines, self._source = content.split(b"\n"), source
-        while self._lines and not self._lines[-1].strip():
-            self._lines.pop()
-        self._next = 0
-
-    def read(self) -> tuple[Scheme, list[BorderMachine]]:
-        """Return the scheme and the border samples of its partitions."""
-        form = _CODES[self._line().strip()]
-        (n_classes,) = self._integers(1, "the number of classes")
-        labels = self._integers(n_classes, "a label for each class")
-        if n_classes < 2 or len(set(labels)) < n_classes:
-            raise self._fault("there must be two different classes or more")
-        n_models = form.count_partitions(n_classes)
-        signs = self._integers(n_models, "a sign for each partition")
-        if set(signs) - {-1, 1}:
-            raise self._fault("signs must be 1 or -1")
-        # Each model takes four lines or more, so a small file cannot request a large matrix.
-        if 4 * n_models > len(self._lines) - self._next:
-            raise self._fault(f"the border samples of {n_models} models do not follow")
-        try:
-            code = CodingMatrix(np.array(signs)[:, None] * form.expand(n_classes).matrix)
-        except ArgumentError as error:
-            raise ModelFileError(f"{self._source}: {error}") from error
-        scheme = Scheme.from_code(code, labels, number_binaries(DEFAULT_BASE, n_models))
-        machines = [self._machine() for _ in range(n_models)]
-        if self._next < len(self._lines):
-            raise self._fault("there is text after the last model")
-        return scheme, machines
-
-    def _machine(self) -> BorderMachine:
-        borders, gradients = self._matrix(), self._matrix()
-        try:
-            return BorderMachine(borders, gradients)
-        except ArgumentError as error:
-            raise self._fault(str(error)) from error
-
-    def _matrix(self) -> NDArray[np.float64]:
-        n_rows, n_columns = self._integers(2, "the numbers of rows and columns of a matrix")
-        lines = self._lines[self._next : self._next + max(n_rows, 0)]
-        if min(n_rows, n_columns) < 1 or len(lines) < n_rows:
-            raise self._fault(f"a matrix of {n_rows} rows and {n_columns} columns does not follow")
-        try:
-            rows = np.array([line.split() for line in lines]).astype(np.float64)
-        except ValueError:  # a word is not a number, or lines have different lengths
-            rows = np.empty(0)
-        if rows.shape != (n_rows, n_columns) or not np.isfinite(rows).all():
-            raise self._fault(f"the next {n_rows} lines are not {n_columns} finite numbers each")
-        self._next += n_rows
-        return rows
-
-    def _integers(self, count: int, what: str) -> list[int]:
-        words = self._line().split()
-        if len(words) != count or not all(map(_INTEGER.fullmatch, words)):
-            raise self._fault(f"the line is not {what}")
-        return [int(word) for word in words]
-
-    def _line(self) -> bytes:
-        if self._next >= len(self._lines):
-            raise self._fault("the file is incomplete")
-        self._next += 1
-        return self._lines[self._next - 1]
-
-    def _fault(self, problem: str) -> ModelFileError:
-        return ModelFileError(f"{self._source}, line {self._next}: {problem}")
 
 
 # -- Control files that name model files: schemes whose binaries are already trained --
@@ -418,10 +311,5 @@ def _read_binary_model(binary: BinaryName, folder: Path, source: str) -> NamedMo
     if model is None:
         raise ModelFileError(
             f"{source}: there is no model file {base}, with or without .model, .svm or .brd"
-        )
-    if model.is_precomputed:
-        raise ModelFileError(
-            f"{file}: the kernel is precomputed, so the model needs kernel values with its own "
-            "training samples and cannot be combined with other models"
         )
     return NamedModel(str(file), model)

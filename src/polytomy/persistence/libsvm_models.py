@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix
 from sklearn.datasets import load_svmlight_file
-from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, NuSVC
 
 from polytomy.calibration.calibrators import (
@@ -33,7 +32,6 @@ from polytomy.designs import one_vs_one
 from polytomy.errors import Argument, ArgumentError, CalibrationWarning, ModelFileError, warn_caller
 from polytomy.files import open_atomically
 from polytomy.learners.preparation import list_steps, split_pipeline, takes_pairwise_values
-from polytomy.learners.scaling import Scaling, peel_scalers
 from polytomy.learners.svm.kernels import KERNELS, KernelFunction
 from polytomy.learners.svm.machines import KernelMachine, VectorPool, kernel_of, pool_by_bytes
 from polytomy.learners.trained import Output, TrainedBinary
@@ -43,7 +41,6 @@ from polytomy.persistence.models import compose_classifier
 
 #: LIBSVM's names of kernels, and scikit-learn's.
 _KERNELS = {kernel.libsvm_name: name for name, kernel in KERNELS.items() if kernel.libsvm_name}
-_PRECOMPUTED = "precomputed"
 _TYPES = ("c_svc", "nu_svc")
 _OTHER_TYPES = ("one_class", "epsilon_svr", "nu_svr")
 _KEYS = {
@@ -66,8 +63,6 @@ class LibsvmModel:
     ----------
     svm_type : "c_svc" or "nu_svc"
     kernel : KernelFunction
-        A precomputed kernel is a linear one whose support vectors select columns of kernel values.
-    is_precomputed : bool
     labels : the classes, in the order of the file
     n_vectors : number of support vectors of each class; vectors are sorted by class
     vectors : CSR array of shape (n_support, n_features)
@@ -79,7 +74,6 @@ class LibsvmModel:
 
     svm_type: str
     kernel: KernelFunction
-    is_precomputed: bool
     labels: tuple[int, ...]
     n_vectors: tuple[int, ...]
     vectors: csr_array
@@ -150,7 +144,7 @@ def parse_libsvm(content: bytes, source: str) -> LibsvmModel:
     if svm_type not in _TYPES:
         shown = svm_type if svm_type in _OTHER_TYPES else "unknown"
         raise header.fault("svm_type", f"is {shown}; only c_svc and nu_svc are classifiers")
-    kernel, is_precomputed = _kernel(header)
+    kernel = _kernel(header)
     labels, n_vectors = header.integers("label"), header.integers("nr_sv")
     n_classes = header.integer("nr_class")
     if len(labels) != n_classes or len(set(labels)) < n_classes or n_classes < 2:
@@ -166,11 +160,10 @@ def parse_libsvm(content: bytes, source: str) -> LibsvmModel:
     optional = [header.numbers(key, n_pairs) if key in header else None for key in _SIGMOIDS]
     if (optional[0] is None) != (optional[1] is None):
         raise ModelFileError(f"{source}: one of probA and probB is missing")
-    coefficients, vectors = _vectors(header, n_classes - 1, is_precomputed)
+    coefficients, vectors = _vectors(header, n_classes - 1)
     return LibsvmModel(
         svm_type,
         kernel,
-        is_precomputed,
         tuple(labels),
         tuple(n_vectors),
         vectors,
@@ -277,26 +270,22 @@ class _Header:
         return ModelFileError(f"{self.source}, line {line}: {what}")
 
 
-def _kernel(header: _Header) -> tuple[KernelFunction, bool]:
-    """Return the kernel, and whether it is precomputed."""
+def _kernel(header: _Header) -> KernelFunction:
     name = header.word("kernel_type")
-    if name == _PRECOMPUTED:
-        return KernelFunction("linear"), True
     if name not in _KERNELS:
-        raise header.fault("kernel_type", "is not a kernel of LIBSVM")
+        names = ", ".join(_KERNELS)
+        raise header.fault("kernel_type", f"is not one that can be read, which are {names}")
     used: dict[str, Any] = {
         key: header.integer(key) if key == "degree" else float(header.numbers(key)[0])
         for key in KERNELS[_KERNELS[name]].parameters
     }
     try:
-        return KernelFunction(_KERNELS[name], **used), False
+        return KernelFunction(_KERNELS[name], **used)
     except ArgumentError as error:
         raise header.fault("kernel_type", f"has a wrong parameter: {error}") from error
 
 
-def _vectors(
-    header: _Header, n_coefficients: int, is_precomputed: bool
-) -> tuple[NDArray[np.float64], csr_array]:
+def _vectors(header: _Header, n_coefficients: int) -> tuple[NDArray[np.float64], csr_array]:
     """Return the coefficients and the vectors in the lines after SV."""
     n_lines = len(header.lines)
     coefficients = np.empty((n_coefficients, n_lines))
@@ -315,8 +304,6 @@ def _vectors(
                 f"a support vector needs {n_coefficients} coefficients and then index:value pairs, "
                 "all of them finite numbers",
             ) from None
-    if is_precomputed:
-        return coefficients, _picked_columns(pairs, header)
     text = b"\n".join(b"0 " + b" ".join(rest) for rest in pairs)
     try:
         X: Any = load_svmlight_file(BytesIO(text), zero_based=False)[0]
@@ -332,19 +319,6 @@ def _vectors(
     return coefficients, csr_array(X)
 
 
-def _picked_columns(pairs: list[list[bytes]], header: _Header) -> csr_array:
-    """Return vectors that each select one column from rows of kernel values."""
-    serials = []
-    for row, rest in enumerate(pairs):
-        index, _, value = rest[0].partition(b":") if rest else (b"", b"", b"")
-        if index != b"0" or not value.isdigit() or not 1 <= int(value) <= _LARGEST_INDEX:
-            what = "a support vector of a precomputed kernel must be 0:number"
-            raise header.fault_in(header.first + row, what)
-        serials.append(int(value) - 1)
-    parts = np.ones(len(serials)), (np.arange(len(serials)), np.array(serials, dtype=np.intp))
-    return csr_array(parts, shape=(len(serials), max(serials, default=-1) + 1))
-
-
 def _number(word: str) -> float:
     value = float(word)
     if "_" in word or not math.isfinite(value):
@@ -352,7 +326,7 @@ def _number(word: str) -> float:
     return value
 
 
-# -- LIBSVM models as classifiers, classifiers as LIBSVM models, and scalers as range files --
+# -- LIBSVM models as classifiers, and classifiers as LIBSVM models --
 
 
 # Vectors with at least this fraction of nonzero values are stored dense.
@@ -378,28 +352,13 @@ def read_libsvm(
     ----------
     path : model file of a C-SVC or nu-SVC
     n_features : int, optional
-        Number of features of the samples; by default the largest index of a support vector. It is
-        required for a precomputed kernel, where samples are rows of kernel values with all training
-        samples.
+        Number of features of the samples; by default the largest index of a support vector.
 
     Returns
     -------
     fitted PolytomyClassifier
     """
-    model = read_model(path)
-    check_kernel_rows(model.is_precomputed, n_features, os.fspath(path))
-    return classifier_from_libsvm(model, os.fspath(path), n_features)
-
-
-def check_kernel_rows(is_precomputed: bool, n_features: int | None, source: str) -> None:
-    """Raise ArgumentError if a precomputed kernel comes without its number of kernel values."""
-    if is_precomputed and n_features is None:
-        raise ArgumentError(
-            f"{source}: the kernel is precomputed, so samples are rows of kernel values with all "
-            "training samples instead of features. Give the number of training samples as ",
-            Argument("n_features"),
-            ".",
-        )
+    return classifier_from_libsvm(read_model(path), os.fspath(path), n_features)
 
 
 def classifier_from_libsvm(
@@ -418,18 +377,15 @@ def classifier_from_libsvm(
         name = str(partition.binary)
         binaries.append(model.machine_of(pair, positive < negative, pool, name))
     solver = VOTES if model.prob_a is None else _COUPLED
-    return compose_classifier(scheme, binaries, solver, pool.n_features, _unfitted_machine(model))
+    kind = SVC if model.svm_type == "c_svc" else NuSVC
+    unfitted = kind(kernel=model.kernel.kind, **model.kernel.parameters)
+    return compose_classifier(scheme, binaries, solver, pool.n_features, unfitted)
 
 
 def pool_of(model: LibsvmModel, source: str, n_features: int | None) -> VectorPool:
     """Return the support vectors of a model, padded to `n_features`, dense or sparse."""
     n_features = model.n_features if n_features is None else n_features
     if n_features < model.n_features:
-        if model.is_precomputed:
-            raise ModelFileError(
-                f"{source}: a support vector is training sample {model.n_features}, but rows have "
-                f"{n_features} values"
-            )
         raise ModelFileError(
             f"{source}: a support vector has a feature {model.n_features}, but ",
             Argument("n_features", n_features),
@@ -441,49 +397,10 @@ def pool_of(model: LibsvmModel, source: str, n_features: int | None) -> VectorPo
     return VectorPool(wide.toarray() if is_dense else wide)
 
 
-def _unfitted_machine(model: LibsvmModel) -> Any:
-    kind = SVC if model.svm_type == "c_svc" else NuSVC
-    if model.is_precomputed:
-        return kind(kernel="precomputed")
-    return kind(kernel=model.kernel.kind, **model.kernel.parameters)
-
-
-# -- scalers as range files of svm-scale -----------------------------------------------------------
-
-
-def print_range(scaling: Scaling) -> str:
-    """Return the text of the range file with which svm-scale does the same as scalers.
-
-    ``svm-scale -r FILE`` maps each feature linearly: its smallest value to a lower bound and its
-    largest to an upper bound, which are the same for all features. Every scaling of separate
-    features can be written this way.
-
-    Examples
-    --------
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> pipeline = make_pipeline(StandardScaler(), SVC()).fit([[1, 0], [3, 8]], [0, 1])
-    >>> scaling, _ = peel_scalers(pipeline)
-    >>> print(print_range(scaling), end="")
-    x
-    -1 1
-    1 1.0 3.0
-    2 0.0 8.0
-    """
-    centre, reach = scaling.centre - scaling.offset / scaling.factor, 1 / scaling.factor
-    ranges = zip((centre - reach).tolist(), (centre + reach).tolist(), strict=True)
-    lines = [f"{index} {low!r} {high!r}" for index, (low, high) in enumerate(ranges, 1)]
-    return "\n".join(["x", "-1 1", *lines, ""])
-
-
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def write_libsvm(
-    classifier: Any,
-    path: str | os.PathLike[str],
-    *,
-    range_file: str | os.PathLike[str] | None = None,
-) -> None:
+def write_libsvm(classifier: Any, path: str | os.PathLike[str]) -> None:
     """Write a one-vs-one classifier of support vector machines as a LIBSVM model.
 
     With this file, svm-predict gives the same decision values, and the same probabilities if the
@@ -492,24 +409,22 @@ def write_libsvm(
 
     Parameters
     ----------
-    classifier : fitted PolytomyClassifier, or a pipeline of a scaler and one
-        It needs one machine for each pair of classes, the same kernel for all of them, no scalers
-        inside the binaries, and integers as labels.
+    classifier : fitted PolytomyClassifier
+        It needs one machine for each pair of classes, the same kernel for all of them, no scalers,
+        and integers as labels.
     path : file, which is written completely or not at all
-    range_file : file, optional
-        Where to write the scaling of a pipeline, for ``svm-scale -r``.
     """
-    scaling, core = _split_scaling(classifier)
-    if scaling is not None and range_file is None:
+    before, core = split_pipeline(classifier)
+    if not isinstance(core, PolytomyClassifier):
         raise ArgumentError(
-            "the pipeline scales features, which a LIBSVM model cannot do. Use ",
-            Argument("range_file"),
-            " to write the scaling for svm-scale -r, or train on data that is already scaled.",
+            f"{type(core).__name__} cannot be written as a LIBSVM model. Pass a PolytomyClassifier."
         )
-    if scaling is None and range_file is not None:
+    before += list_steps(getattr(core, "preprocessing_", None))
+    if before:
+        names = ", ".join(type(step).__name__ for step in before)
         raise ArgumentError(
-            Argument("range_file", os.fspath(range_file)),
-            " is for the scaler of a pipeline, but there is no scaler. Leave it out.",
+            f"a LIBSVM model cannot do what {names} does. Train on data that is already "
+            "transformed."
         )
     text = print_libsvm(_libsvm_model(core))
     composition = core.composition_
@@ -518,9 +433,6 @@ def write_libsvm(
             "a LIBSVM model can hold neither a prior nor costs. To write it without them, use "
             "with_prior(None).with_cost() of the classifier."
         )
-    if scaling is not None and range_file is not None:
-        with open_atomically(range_file) as file:
-            file.write(print_range(scaling).encode("ascii"))
     with open_atomically(path) as file:
         file.write(text.encode("ascii"))
     if composition.final is not None:
@@ -534,23 +446,6 @@ def write_libsvm(
             ),
             CalibrationWarning,
         )
-
-
-def _split_scaling(classifier: Any) -> tuple[Scaling | None, PolytomyClassifier]:
-    """Return the scaling before the binaries, or None, and the classifier."""
-    before, core = split_pipeline(classifier)
-    if not isinstance(core, PolytomyClassifier):
-        raise ArgumentError(
-            f"{type(core).__name__} cannot be written as a LIBSVM model. Pass a PolytomyClassifier."
-        )
-    before += list_steps(getattr(core, "preprocessing_", None))
-    peeled = peel_scalers(make_pipeline(*before, core))
-    if peeled is None:
-        raise ArgumentError(
-            f"svm-scale cannot do what {', '.join(map(repr, before))} does. Use StandardScaler, "
-            "MaxAbsScaler, or MinMaxScaler without clip."
-        )
-    return peeled[0], core
 
 
 def _libsvm_model(classifier: PolytomyClassifier) -> LibsvmModel:
@@ -581,7 +476,6 @@ def _libsvm_model(classifier: PolytomyClassifier) -> LibsvmModel:
     return LibsvmModel(
         "nu_svc" if type(pairs[0].machine) is NuSVC else "c_svc",
         kernel,
-        False,
         tuple(labels.tolist()),
         *_common_vectors(pairs, len(labels)),
         np.array([-pair.sign * float(np.ravel(pair.machine.intercept_)[0]) for pair in pairs]),

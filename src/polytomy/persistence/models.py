@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.calibration.pooling import PoolMap
 from polytomy.classifier import PolytomyClassifier
 from polytomy.designs import SCHEME_NAMES
 from polytomy.errors import Argument, ArgumentError, ModelFileError, PolytomyWarning, warn_caller
-from polytomy.inputs.arguments import PRECISIONS, check_parameters
+from polytomy.inputs.arguments import PRECISIONS, check_parameters, count_things
 from polytomy.language import MAX_CHARACTERS
 from polytomy.learners.bank import Bank
 from polytomy.learners.estimator_states import SCALERS, features_of
+from polytomy.learners.fourier import FourierFeatures
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.learners.problems import Dichotomy
 from polytomy.learners.trained import TrainedBinary
+from polytomy.model.answering import index_class_order
 from polytomy.model.arrangement import (
     AUTO,
     Arrangement,
@@ -83,7 +87,7 @@ def compose_classifier(
         tuple(dichotomies),
         (arrange_in_order(scheme, labels[order]),),
         Bank(binaries),
-        solver,
+        (solver,),
         tuple([rank[position] for position in range(len(labels))]),
     )
     return fitted_classifier(composition, n_features=n_features, estimator=estimator)
@@ -140,19 +144,6 @@ def fitted_classifier(
 # Codes with more entries are written as designs if they are one, and sides with more class indices
 # are not written if they follow from the scheme.
 MOST_ENTRIES = 2**20
-# ``out_of_fold_proba_`` has a row for each training row. It may have this many times the values
-# in the file, or this many values if that is more.
-_LARGEST_RATIO = 256
-_FREE_VALUES = 2**27
-
-
-def allows_probabilities(composition: Composition) -> bool:
-    """Return whether memory for the out-of-fold probabilities of all training rows is justified."""
-    final, out_of_fold = composition.final, composition.out_of_fold
-    if final is None or final.probabilities is None or out_of_fold is None:
-        return True
-    most = max(_FREE_VALUES, _LARGEST_RATIO * final.probabilities.size)
-    return bool(out_of_fold.n_rows * len(composition.classes) <= most)
 
 
 # -- writing ------------------------------------------------------------------------------------
@@ -173,7 +164,7 @@ def _composition_state(composition: Composition) -> dict[str, Any]:
         "is_ensemble": isinstance(composition.scheme, SchemeEnsemble),
         "columns": [arrangement.columns for arrangement in composition.arrangements],
         "swapped": [np.flatnonzero(each.signs < 0) for each in composition.arrangements],
-        "solver": composition.solver,
+        "solvers": list(composition.solvers),
         "dtype": str(composition.bank.dtype),
         "tie_order": None if composition.tie_order is None else list(composition.tie_order),
         "binaries": list(composition.binaries),
@@ -185,6 +176,7 @@ def _composition_state(composition: Composition) -> dict[str, Any]:
         "frequencies": composition.frequencies,
         "prior": composition.prior,
         "costs": composition.costs,
+        "compression": composition.compression,
     }
 
 
@@ -228,9 +220,11 @@ def _read_composition(state: State) -> Composition:
         raise state.fault("classes", "one label or more")
     binaries = state.parts("binaries", "binary")
     columns = [_read_item(state, "columns", k, len(binaries)) for k in _range(state, "columns")]
-    texts = state.texts("schemes")
+    texts, solvers = state.texts("schemes"), state.texts("solvers")
     if not texts or len(texts) != len(columns):
         raise state.fault("columns", f"an array for each of {len(texts)} schemes")
+    if len(solvers) != len(texts):
+        raise state.fault("solvers", f"a name for each of {len(texts)} schemes")
     schemes = [parse_bounded(text, len(own)) for text, own in zip(texts, columns, strict=True)]
     scheme = SchemeEnsemble(schemes) if state.boolean("is_ensemble") else schemes[0]
     arrangements = [
@@ -248,7 +242,7 @@ def _read_composition(state: State) -> Composition:
         tuple(read_dichotomies(state, binaries, sides)),
         tuple(arrangements),
         Bank(binaries, state.text("dtype", PRECISIONS)),
-        state.text("solver"),
+        tuple(solvers),
         None if tie_order is None else tuple(tie_order),
         _read_part(state, "final", "final"),
         _read_part(state, "out_of_fold", "out-of-fold scores"),
@@ -256,6 +250,7 @@ def _read_composition(state: State) -> Composition:
         _read_part(state, "frequencies", "class frequencies"),
         _read_part(state, "prior", "prior"),
         _read_part(state, "costs", "costs"),
+        _read_part(state, "compression", "compression"),
     )
     _check_parts(composition, state)
     return composition
@@ -325,17 +320,18 @@ def _check_parts(composition: Composition, state: State) -> None:
     if final is not None:
         if not composition.gives_probabilities:
             raise state.fault("final", f'for the solver "{composition.solver}"')
-        even, zeros = np.full((1, n_classes), 1 / n_classes), np.zeros((1, n_binaries))
+        n_schemes = len(composition.arrangements)
+        if n_schemes != (len(final.map.members) if isinstance(final.map, PoolMap) else 1):
+            raise state.fault("final", f"for {count_things(n_schemes, 'scheme')}")
+        even = np.full((1, n_classes), 1 / n_classes)
         # Whatever its kind is, it must turn probabilities of these classes into probabilities.
-        proba = np.asarray(final.map.apply(even, zeros))
+        each = composition.member_answers(np.zeros((1, n_binaries)))
+        plain = replace(composition, prior=None)
+        proba = np.asarray(plain.finish((even, own) for own in each))
         if proba.shape != even.shape or not abs(proba.sum() - 1) < 1e-6:
             raise state.fault("final", f"for {n_classes} classes and {n_binaries} binaries")
         if final.conformity is not None:
             lengths["final"] = (final.conformity.log_proba.T,)
-        if final.probabilities is not None:
-            shape = None if scores is None else (len(scores.rows), n_classes)
-            if final.probabilities.shape != shape or not allows_probabilities(composition):
-                raise state.fault("final", "with a probability for each sample and class")
     if scores is not None:
         is_inside = scores.class_indices.max() < n_classes
         if scores.scores.shape[1] != n_binaries or not is_inside:
@@ -380,7 +376,7 @@ def _classifier_state(classifier: PolytomyClassifier) -> dict[str, Any] | None:
     return {
         "parameters": _parameters_of(classifier),
         "composition": classifier.composition_,
-        "class_order": _order_of_classes(classifier),
+        "class_order": index_class_order(classifier),
         "n_features": getattr(classifier, "n_features_in_", None),
         "feature_names": None if names is None else [str(name) for name in names],
         "reservoir": getattr(classifier, "reservoir_", None),
@@ -429,14 +425,6 @@ def _is_file(scheme: str) -> bool:
         return False
 
 
-def _order_of_classes(classifier: PolytomyClassifier) -> NDArray[np.intp] | None:
-    """Return the indices of the classes from first to last, if their order is known."""
-    if classifier.class_order_ is None:
-        return None
-    index = {label: number for number, label in enumerate(classifier.classes_.tolist())}
-    return np.array([index[label] for label in classifier.class_order_])
-
-
 def _read_classifier(state: State) -> PolytomyClassifier:
     composition: Composition = state.part("composition", "composition")
     parameters = state.value("parameters")
@@ -481,7 +469,10 @@ def _check_features(
     if shared is not None:
         if features_of(shared) not in (None, n_features):
             raise state.fault("n_features", "that of the shared preprocessing")
-        if any(not isinstance(step, str) and type(step) not in SCALERS for _, step in shared.steps):
+        steps = [step for _, step in shared.steps if not isinstance(step, str)]
+        if steps and isinstance(steps[-1], FourierFeatures):
+            n_features = len(steps[-1].phases)
+        elif any(type(step) not in SCALERS for step in steps):
             return  # binaries after other transformers have other features
     expected = n_features
     for binary in composition.binaries:

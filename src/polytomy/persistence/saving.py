@@ -52,14 +52,9 @@ from polytomy.persistence.archive import (
     write_archive,
 )
 from polytomy.persistence.info import ModelInfo, describe_model, info_of_loaded, read_saved_info
-from polytomy.persistence.libagf_files import (
-    HEAD_BYTES,
-    is_all_in_one,
-    load_all_in_one,
-    load_control,
-)
-from polytomy.persistence.libsvm_models import check_kernel_rows, classifier_from_libsvm, read_model
-from polytomy.persistence.models import allows_probabilities, check_fitted
+from polytomy.persistence.libagf_files import load_control
+from polytomy.persistence.libsvm_models import classifier_from_libsvm, read_model
+from polytomy.persistence.models import check_fitted
 from polytomy.persistence.packing import Packer, Unpacker, pack_labels
 from polytomy.persistence.skops_objects import dump_skops_objects, load_skops_objects
 from polytomy.regression import PolytomyRegressor
@@ -90,7 +85,7 @@ def save(
     out_of_fold : bool, default=False
         Whether to save the out-of-fold scores as well, four bytes for each training sample and
         binary. With them, ``with_solver`` and ``with_scheme`` of the loaded classifier learn the
-        final calibration again. They also keep ``out_of_fold_proba_``.
+        final calibration again.
     reservoir : bool, default=False
         Whether to save the rows that ``partial_fit`` holds out. With them, the loaded classifier
         continues as the saved one would. Without them, its calibration stays as it is until a
@@ -179,20 +174,12 @@ def _kept_composition(composition: Composition, out_of_fold: bool) -> Compositio
             Argument("final_calibration", "bias"),
             ".",
         )
-    kept, final = composition, composition.final
-    if not out_of_fold:
-        final = None if final is None else replace(final, probabilities=None)
-        kept = replace(composition, final=final, out_of_fold=None)
-    if not allows_probabilities(kept):
-        assert scores is not None
-        raise ArgumentError(
-            Argument("out_of_fold", True),
-            f" cannot be saved with probabilities of {len(scores.rows)} samples among "
-            f"{scores.n_rows} training samples. Leave it out, or fit with ",
-            Argument("keep_out_of_fold", False),
-            ".",
-        )
-    return kept
+    final = composition.final
+    return replace(
+        composition,
+        final=None if final is None else replace(final, probabilities=None),
+        out_of_fold=scores if out_of_fold else None,
+    )
 
 
 def _installed_versions() -> dict[str, str]:
@@ -235,7 +222,6 @@ class FileKind(StrEnum):
     OWN = "model of polytomy"
     LIBSVM = "model of LIBSVM"
     CONTROL = "control file with models"
-    ALL_IN_ONE = "all-in-one model of libAGF"
 
 
 class OpenedModel(NamedTuple):
@@ -246,20 +232,16 @@ class OpenedModel(NamedTuple):
     kind : FileKind
     make : function that takes the number of features and returns the classifier
         None means the number in the file. Models of polytomy have a fixed number, and ignore it.
-    is_precomputed : bool
-        Whether the kernel is precomputed. Then samples are rows of kernel values, and the file does
-        not say how many.
     """
 
     kind: FileKind
     make: Callable[[int | None], Any]
-    is_precomputed: bool = False
 
 
 def find_kind(path: str | os.PathLike[str]) -> FileKind:
     """Return the kind of a file, from its first bytes; ModelFileError if it is not a model."""
     with open_model_file(path) as file:
-        head = file.read(HEAD_BYTES)
+        head = file.read(len(_LIBSVM))
     suffix = Path(path).suffix
     if head.startswith(_ZIP) or suffix == ".polytomy":
         return FileKind.OWN
@@ -267,9 +249,6 @@ def find_kind(path: str | os.PathLike[str]) -> FileKind:
         raise ModelFileError(f"{os.fspath(path)}: the file is empty")
     if head.startswith(_LIBSVM) or suffix == ".model":
         return FileKind.LIBSVM
-    if is_all_in_one(head):
-        return FileKind.ALL_IN_ONE
-    head = head[: len(_LIBSVM)]
     if b"\0" in head or not head.isascii():
         raise ModelFileError(f"{os.fspath(path)}: this is neither a model nor a control file")
     if suffix in (*FORMATS["csv"].endings, *FORMATS["tsv"].endings):
@@ -285,14 +264,9 @@ def open_model(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> 
         return OpenedModel(kind, lambda _: classifier)
     if kind is FileKind.CONTROL:
         return OpenedModel(kind, lambda n_features: load_control(path, n_features=n_features))
-    if kind is FileKind.ALL_IN_ONE:
-        return OpenedModel(kind, lambda n_features: load_all_in_one(path, n_features=n_features))
     model = read_model(path)
-    return OpenedModel(
-        kind,
-        lambda n_features: classifier_from_libsvm(model, os.fspath(path), n_features),
-        model.is_precomputed,
-    )
+    source = os.fspath(path)
+    return OpenedModel(kind, lambda number: classifier_from_libsvm(model, source, number))
 
 
 def load(
@@ -303,8 +277,8 @@ def load(
     Parameters
     ----------
     path : file
-        A file that `save` wrote, a LIBSVM model (see `read_libsvm`), a control file that names
-        LIBSVM or libAGF models (see `load_control`), or a file of libAGF's mbh2mbm.
+        A file that `save` wrote, a LIBSVM model (see `read_libsvm`), or a control file that names
+        LIBSVM or libAGF models (see `load_control`).
     trusted : list of str, optional
         Types to trust, such as "mypackage.MyClassifier", besides those that skops trusts. Only
         needed for estimators that are saved with skops.
@@ -320,9 +294,7 @@ def load(
     ModelFileError
         If the file is damaged, contains untrusted types, or was written by a newer version.
     """
-    opened = open_model(path, trusted=trusted)
-    check_kernel_rows(opened.is_precomputed, n_features, os.fspath(path))
-    return opened.make(n_features)
+    return open_model(path, trusted=trusted).make(n_features)
 
 
 def read_info(path: str | os.PathLike[str]) -> ModelInfo:
@@ -341,7 +313,5 @@ def read_info(path: str | os.PathLike[str]) -> ModelInfo:
     kind = find_kind(path)
     if kind is FileKind.OWN:
         return read_saved_info(path, kind)
-    opened = open_model(path)
-    classifier = split_pipeline(opened.make(None))[1]
-    n_bytes = Path(path).stat().st_size
-    return info_of_loaded(classifier, kind, n_bytes, is_precomputed=opened.is_precomputed)
+    classifier = split_pipeline(load(path))[1]
+    return info_of_loaded(classifier, kind, Path(path).stat().st_size)

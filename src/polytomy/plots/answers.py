@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import Parameter, count_things, did_you_mean, is_boolean, is_count
 from polytomy.inputs.numbers import check_weights
-from polytomy.metrics.metric import JudgedSamples, check_judged_samples
+from polytomy.metrics.metric import check_judged_samples
 from polytomy.model.composition import Composition
 from polytomy.plots import canvas
 from polytomy.plots.fitted import (
@@ -110,7 +110,6 @@ class ReliabilityDisplay:
         *,
         classes: ArrayLike | None = None,
         kind: str = "confidence",
-        pos_label: Any = None,
         n_bins: int = 10,
         strategy: str = "uniform",
         sample_weight: ArrayLike | None = None,
@@ -129,8 +128,6 @@ class ReliabilityDisplay:
         kind : {"confidence", "classwise"}, default="confidence"
             "confidence" uses the probability of the predicted class, and whether it is right.
             "classwise" uses the probabilities of all classes together.
-        pos_label : label, optional
-            With ``kind="classwise"``, use the probabilities of this class only.
         n_bins : int, default=10
         strategy : {"uniform", "quantile"}, default="uniform"
             Bins of the same width, or with the same number of samples.
@@ -143,11 +140,13 @@ class ReliabilityDisplay:
         _KIND.check(kind)
         STRATEGY.check(strategy)
         judged = check_judged_samples(y, proba, classes, sample_weight)
-        predicted, observed, weight = _select(judged, kind, pos_label)
-        bins = make_bins(predicted, observed, weight, n_bins, strategy)
-        event = "the predicted class"
+        observed: NDArray[Any]
+        predicted, observed, weight = *judged.confidence(), judged.weight
         if kind == "classwise":
-            event = "a class" if pos_label is None else str(pos_label)
+            predicted, observed = judged.proba.ravel(), judged.indicators.ravel()
+            weight = np.repeat(weight, judged.proba.shape[1])
+        bins = make_bins(predicted, observed, weight, n_bins, strategy)
+        event = "a class" if kind == "classwise" else "the predicted class"
         return cls(bins, name=name, event=event).plot(ax=ax, **options)
 
     def plot(
@@ -200,28 +199,6 @@ class ReliabilityDisplay:
             text.set_parse_math(False)
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-
-def _select(
-    judged: JudgedSamples, kind: str, pos_label: Any
-) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.float64]]:
-    """Return probabilities of events, whether they happened, and weights."""
-    if kind == "confidence":
-        if pos_label is not None:
-            raise ArgumentError(
-                Argument("pos_label", pos_label), " needs ", Argument("kind", "classwise"), "."
-            )
-        return *judged.confidence(), judged.weight
-    if pos_label is None:
-        n_classes = judged.proba.shape[1]
-        return judged.proba.ravel(), judged.indicators.ravel(), np.repeat(judged.weight, n_classes)
-    if pos_label not in judged.classes:
-        raise ArgumentError(
-            Argument("pos_label", pos_label),
-            f" is not one of the classes ({', '.join(map(repr, judged.classes))}).",
-        )
-    column = judged.classes.index(pos_label)
-    return judged.proba[:, column], judged.indicators[:, column], judged.weight
 
 
 def _draw_intervals(ax: Any, bins: ReliabilityBins, line: Any, width: float) -> Any:
@@ -373,7 +350,7 @@ class BinaryReliabilityDisplay:
         X: Any,
         y: ArrayLike,
         *,
-        partitions: Sequence[str | int] | None = None,
+        partitions: Sequence[str] | None = None,
         most: int = 12,
         n_bins: int = 5,
         strategy: str = "uniform",
@@ -386,7 +363,7 @@ class BinaryReliabilityDisplay:
         ----------
         estimator : fitted PolytomyClassifier, or a pipeline or search of one
         X, y : samples that the classifier was not trained on, and their labels
-        partitions : list of names or numbers of partitions, optional
+        partitions : list of names of partitions, optional
             The binaries to draw, in this order. By default those with the largest gap between
             probability and frequency, the largest first.
         most : int, default=12
@@ -395,8 +372,8 @@ class BinaryReliabilityDisplay:
         strategy : {"uniform", "quantile"}, default="uniform"
             Bins of the same width, or with the same number of samples.
         sample_weight : array of shape (n_samples,), optional
-        ax : matplotlib axes or array of axes, optional
-            One axes is divided into panels; otherwise there must be one for each panel.
+        ax : array of matplotlib axes, optional
+            One for each panel.
         """
         STRATEGY.check(strategy)
         _MOST.check(most)
@@ -437,8 +414,8 @@ class BinaryReliabilityDisplay:
 
         Parameters
         ----------
-        ax : matplotlib axes or array of axes, optional
-            One axes is divided into panels; otherwise there must be one for each panel.
+        ax : array of matplotlib axes, optional
+            One for each panel.
         **line_options : arguments of matplotlib's ``plot`` for the curves
         """
         panels = self._make_panels(ax)
@@ -471,39 +448,24 @@ class BinaryReliabilityDisplay:
 
     def _make_panels(self, ax: Any) -> list[Any]:
         n_panels = len(self.bins)
-        if np.ndim(ax):
+        if ax is not None:
             given = list(np.ravel(ax))
             if len(given) < n_panels:
                 raise ArgumentError(
                     Argument("ax"), f" has {len(given)} axes for {n_panels} binaries."
                 )
             return given[:n_panels]
-        room = _MOST_COLUMNS if ax is None else int(canvas.size_in_inches(ax)[0] / _PANEL)
-        n_columns = max(1, min(_MOST_COLUMNS, n_panels, room))
+        n_columns = min(_MOST_COLUMNS, n_panels)
         n_rows = math.ceil(n_panels / n_columns)
-        if ax is None:
-            _, grid = canvas.import_pyplot().subplots(
-                n_rows, n_columns, squeeze=False, sharex=True, sharey=True, layout="constrained",
-                figsize=(0.5 + _PANEL * n_columns, 0.4 + (_PANEL + 0.45) * n_rows),
-            )  # fmt: skip
-            for unused in grid.ravel()[n_panels:]:
-                unused.set_axis_off()
-            panels = list(grid.ravel()[:n_panels])
-        else:
-            ax.set_axis_off()
-            width, height = 1 / n_columns, 1 / n_rows
-            panels = [
-                ax.inset_axes(
-                    [(k % n_columns) * width, 1 - (k // n_columns + 1) * height,
-                     0.9 * width, 0.68 * height]
-                )
-                for k in range(n_panels)
-            ]  # fmt: skip
-        for k, panel in enumerate(panels):
-            # Tick labels appear only below the lowest panels and next to the first ones.
-            is_lowest, is_first = k + n_columns >= n_panels, k % n_columns == 0
-            panel.tick_params(labelbottom=is_lowest, labelleft=is_first)
-        return panels
+        _, grid = canvas.import_pyplot().subplots(
+            n_rows, n_columns, squeeze=False, sharex=True, sharey=True, layout="constrained",
+            figsize=(0.5 + _PANEL * n_columns, 0.4 + (_PANEL + 0.45) * n_rows),
+        )  # fmt: skip
+        for unused in grid.ravel()[n_panels:]:
+            unused.set_axis_off()
+        for panel in grid.ravel()[:n_panels][-n_columns:]:
+            panel.tick_params(labelbottom=True)
+        return list(grid.ravel()[:n_panels])
 
 
 class _Binary(NamedTuple):
@@ -548,21 +510,18 @@ def _shorten(name: str) -> str:
     return f"{name[:start]}…{name[start + 1 - _LONGEST_NAME :]}"
 
 
-def _choose(binaries: Sequence[_Binary], partitions: Sequence[str | int]) -> list[int]:
-    """Return the columns of partitions that are given by name or number."""
+def _choose(binaries: Sequence[_Binary], partitions: Sequence[str]) -> list[int]:
+    """Return the columns of partitions that are given by name."""
     names = [each.name for each in binaries]
     columns = []
-    for wanted in [partitions] if isinstance(partitions, str) else partitions:
-        if isinstance(wanted, str):
-            found = [k for k, name in enumerate(names) if wanted in (name, name.rpartition("/")[0])]
-        else:
-            found = [int(wanted)] if 0 <= wanted < len(names) else []
+    for wanted in partitions:
+        found = [k for k, name in enumerate(names) if wanted in (name, name.rpartition("/")[0])]
         if not found:
-            suggestion = did_you_mean(wanted, names) if isinstance(wanted, str) else ""
             raise ArgumentError(
                 Argument("partitions"),
-                f" has {wanted!r}, which is not a partition of the scheme.{suggestion} It has "
-                f"{len(names)}, from {names[0]} to {names[-1]}.",
+                f" has {wanted!r}, which is not a partition of the scheme."
+                f"{did_you_mean(wanted, names)} It has {len(names)}, from {names[0]} to "
+                f"{names[-1]}.",
             )
         columns += found
     if not columns:

@@ -87,8 +87,7 @@ def write_in_cells(image: Any, texts: Sequence[Sequence[str | None]], **style: A
 
 def add_colorbar(image: Any, title: str, **options: Any) -> Any:
     """Add a colour bar without a frame to the axes of an image; return it."""
-    options = options if "cax" in options else {"ax": image.axes} | options
-    bar = image.figure.colorbar(image, **options)
+    bar = image.figure.colorbar(image, ax=image.axes, **options)
     bar.set_label(title, fontsize=SMALL)
     bar.ax.tick_params(labelsize=SMALL)
     bar.outline.set_visible(False)

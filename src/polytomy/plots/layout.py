@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
@@ -24,8 +23,6 @@ STRATEGY = Parameter("strategy", choices=("uniform", "quantile"))
 _CELL, _LEAST, _MOST = 0.11, 0.25, 3.2  # inches: a column of a coding matrix, and all of it
 _LEAST_SHARE = 1e-3  # rarer errors have the palest shade
 _QUANTILE_95 = 1.959963984540054  # of the normal distribution, two-sided
-_ANGLES = np.linspace(0.0, 2 * np.pi, 16, endpoint=False)
-_OUTSIDE, _ON_LINE = 3.0, 60.0  # costs of the place of a label, besides the area of overlaps
 
 
 class TreeLayout(NamedTuple):
@@ -191,84 +188,3 @@ def _wilson_interval(share: Floats, n: Floats) -> tuple[Floats, Floats]:
     half = np.sqrt(share * (1 - share) / n + square / (4 * n**2)) / (1 + square / n)
     half *= _QUANTILE_95
     return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
-
-
-def place_boxes(
-    anchors: Floats,
-    halves: Floats,
-    frame: Sequence[float],
-    *,
-    gaps: Sequence[float],
-    marker: float,
-    obstacles: Floats | None = None,
-    line: Floats | None = None,
-) -> Floats:
-    """Return centres of labels next to their points, where they overlap as little as possible.
-
-    Labels are placed one by one, so the first ones get the best places, and then each once more,
-    given all others. All lengths are in the same unit, such as pixels.
-
-    Parameters
-    ----------
-    anchors : array of shape (n_labels, 2), the points
-    halves : array of shape (n_labels, 2), half the width and half the height of each label
-    frame : left, upper, right and lower end of the area that labels should not leave
-    gaps : distances between a label and its point to try, the preferred ones first
-    marker : side of the square that a point covers
-    obstacles : array of shape (n_points, 2), optional
-        Points without labels, which the labels should not cover either.
-    line : array of shape (n_vertices, 2), optional
-        A line that labels should not cover.
-    """
-    points = anchors if obstacles is None else np.concatenate([anchors, obstacles])
-    covered = np.column_stack([points - marker / 2, points + marker / 2])
-    samples = None if line is None else _sample_line(line)
-    directions = np.column_stack([np.cos(_ANGLES), np.sin(_ANGLES)])
-    found = np.zeros(anchors.shape)
-    boxes = np.full((len(anchors), 4), np.nan)
-    for k in [*range(len(anchors))] * 2:
-        # The label touches a circle around the point with its side or corner.
-        corners = np.clip(1.5 * directions, -1, 1) * halves[k]
-        centres = np.concatenate([anchors[k] + directions * gap + corners for gap in gaps])
-        tried = np.column_stack([centres - halves[k], centres + halves[k]])
-        costs = _overlaps(tried, np.delete(boxes, k, axis=0)) + _overlaps(tried, covered)
-        costs += _OUTSIDE * _area_outside(tried, np.asarray(frame))
-        costs += np.repeat(gaps, len(_ANGLES))
-        if samples is not None:
-            costs += _ON_LINE * _count_inside(tried, samples)
-        best = int(np.argmin(costs))
-        boxes[k], found[k] = tried[best], centres[best]
-    return found
-
-
-def _overlaps(tried: Floats, boxes: Floats) -> Floats:
-    """Return the area of each box that others cover; boxes that are not placed yet are NaN."""
-    lower = np.maximum(tried[:, np.newaxis, :2], boxes[np.newaxis, :, :2])
-    upper = np.minimum(tried[:, np.newaxis, 2:], boxes[np.newaxis, :, 2:])
-    areas = np.prod(np.clip(upper - lower, 0.0, None), axis=2)
-    # Any overlap is worse than the longest distance.
-    return np.asarray(np.nansum(areas + 200.0 * (areas > 0), axis=1))
-
-
-def _area_outside(tried: Floats, frame: Floats) -> Floats:
-    lower, upper = np.maximum(tried[:, :2], frame[:2]), np.minimum(tried[:, 2:], frame[2:])
-    inside = np.prod(np.clip(upper - lower, 0.0, None), axis=1)
-    return np.asarray(np.prod(tried[:, 2:] - tried[:, :2], axis=1) - inside)
-
-
-def _sample_line(vertices: Floats) -> Floats:
-    """Return points on a line, a few screen points apart."""
-    if len(vertices) < 2:
-        return vertices
-    steps = []
-    for start, end in pairwise(vertices):
-        n_steps = max(2, int(np.hypot(*(end - start)) / 3))
-        steps.append(start + np.linspace(0, 1, n_steps)[:, np.newaxis] * (end - start))
-    return np.concatenate(steps)
-
-
-def _count_inside(tried: Floats, samples: Floats) -> Floats:
-    """Return how much of a line is in each box; 1 is a line across the whole box."""
-    x, y = samples.T
-    is_inside = (x > tried[:, :1]) & (x < tried[:, 2:3]) & (y > tried[:, 1:2]) & (y < tried[:, 3:])
-    return np.asarray(is_inside.any(axis=1).astype(np.float64) + 0.05 * is_inside.sum(axis=1))

@@ -98,7 +98,6 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         y: ArrayLike,
         *,
         hierarchy: Any = None,
-        labels: Sequence[Any] | None = None,
         sample_weight: ArrayLike | None = None,
         normalize: str | None = None,
         **options: Any,
@@ -112,7 +111,7 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         hierarchy : Scheme, control text or nested dicts, optional
             A hierarchy of the classes; by default the scheme of the classifier, if it has one. A
             code has no tree, and keeps its own order.
-        labels, sample_weight, normalize, **options : as in `from_predictions`
+        sample_weight, normalize, **options : as in `from_predictions`
         """
         if not is_classifier(estimator):
             raise ArgumentError(
@@ -123,7 +122,7 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
             order, blocks = _order_of_estimator(estimator)
         else:
             order, blocks = _order_of(hierarchy, estimator.classes_, ())
-        return cls._of(y, predicted, order, blocks, labels, sample_weight, normalize, **options)
+        return cls._of(y, predicted, order, blocks, sample_weight, normalize, **options)
 
     @classmethod
     def from_predictions(
@@ -132,7 +131,6 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         y_pred: ArrayLike,
         *,
         hierarchy: Any = None,
-        labels: Sequence[Any] | None = None,
         sample_weight: ArrayLike | None = None,
         normalize: str | None = None,
         **options: Any,
@@ -145,8 +143,6 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         y_pred : array of shape (n_samples,), predicted labels
         hierarchy : Scheme, control text or nested dicts, optional
             A hierarchy of the classes; rows and columns are in its order.
-        labels : list of labels, optional
-            The classes to show, in this order instead of that of the hierarchy.
         sample_weight : array of shape (n_samples,), optional
         normalize : {"true", "pred", "all"}, optional
             Show shares of the true classes, of the predicted classes or of all samples instead of
@@ -154,7 +150,7 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         **options : arguments of `plot`
         """
         order, blocks = _order_of(hierarchy, np.unique(y_true), np.unique(y_pred))
-        return cls._of(y_true, y_pred, order, blocks, labels, sample_weight, normalize, **options)
+        return cls._of(y_true, y_pred, order, blocks, sample_weight, normalize, **options)
 
     @classmethod
     def _of(
@@ -163,7 +159,6 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         y_pred: ArrayLike,
         order: list[Any],
         blocks: list[tuple[int, int]],
-        labels: Sequence[Any] | None,
         sample_weight: ArrayLike | None,
         normalize: str | None,
         **options: Any,
@@ -172,31 +167,21 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         truth, predicted, weight = check_predicted_labels(
             np.asarray(y_true), np.asarray(y_pred), sample_weight
         )
-        unknown = [label for label in truth if label not in set(order)]
-        if unknown and labels is None:
+        # A classifier with costs may predict its reject label, which is not a class.
+        places = {label: place for place, label in enumerate(dict.fromkeys([*order, *predicted]))}
+        unknown = [label for label in truth if label not in places]
+        if unknown:
             raise ArgumentError(
                 f"Label {unknown[0]!r} of y is not one of the classes "
                 f"({', '.join(map(repr, order))})."
             )
-        if labels is not None:
-            order, blocks = list(labels), []
-        else:
-            # A classifier with costs may predict its reject label, which is not a class.
-            known = set(order)
-            order = order + [each for each in dict.fromkeys(predicted) if each not in known]
-        places = {label: place for place, label in enumerate(order)}
-        rows, columns = (
-            np.array([places.get(label, -1) for label in each]) for each in (truth, predicted)
-        )
-        shown = np.flatnonzero((rows >= 0) & (columns >= 0))
-        if not len(shown):
-            raise ArgumentError(Argument("labels"), " has none of the labels of y.")
-        counts = np.zeros((len(order), len(order)))
-        np.add.at(counts, (rows[shown], columns[shown]), weight[shown])
+        rows, columns = ([places[label] for label in each] for each in (truth, predicted))
+        counts = np.zeros((len(places), len(places)))
+        np.add.at(counts, (rows, columns), weight)
         if sample_weight is None:
             counts = counts.astype(np.intp)
         matrix = counts if normalize is None else _NORMALIZED[normalize](counts)
-        display = cls(matrix, display_labels=order, blocks=blocks)
+        display = cls(matrix, display_labels=list(places), blocks=blocks)
         display._shares = shares_of_rows(counts)
         return display.plot(**options)
 
@@ -204,7 +189,6 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         self,
         *,
         include_values: bool | None = None,
-        values_format: str | None = None,
         ax: Any = None,
         colorbar: bool = True,
     ) -> Self:
@@ -216,7 +200,6 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         ----------
         include_values : bool, optional
             Whether to write the values; by default for up to 20 classes.
-        values_format : str, optional
         ax : matplotlib axes, optional
         colorbar : bool, default=True
         """
@@ -236,7 +219,7 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         self.text_: NDArray[Any] | None = None
         if include_values or (include_values is None and n_classes <= _MOST_NUMBERS):
             room = min(width, height) / n_classes
-            self._write_values(matrix, values_format, room)
+            self._write_values(matrix, room)
         self._draw_blocks(ax)
         ax.set(xlabel="predicted class", ylabel="true class", ylim=(n_classes - 0.5, -0.5))
         canvas.label_classes(ax.xaxis, texts, width)
@@ -251,11 +234,10 @@ class ConfusionMatrixDisplay(SklearnConfusionMatrixDisplay):  # type: ignore[mis
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _write_values(self, matrix: Any, values_format: str | None, room: float) -> None:
-        if values_format is None:
-            is_counts = matrix.dtype.kind in "iu"
-            values_format = "d" if is_counts else ".2f" if matrix.max() <= 1 else ".3g"
-        written = [[f"{value:{values_format}}" for value in row] for row in matrix.tolist()]
+    def _write_values(self, matrix: Any, room: float) -> None:
+        is_counts = matrix.dtype.kind in "iu"
+        style = "d" if is_counts else ".2f" if matrix.max() <= 1 else ".3g"
+        written = [[f"{value:{style}}" for value in row] for row in matrix.tolist()]
         longest = max(len(text) for row in written for text in row)
         size = max(4.0, min(_NUMBER_SIZE, 72 * room * 0.9 / (0.62 * longest)))
         # Without zeros the errors are easier to see.
@@ -342,8 +324,8 @@ def distances(
     ----------
     between : ClassDistances, as returned by the functions of `polytomy.distances`
     linkage : {"single", "complete", "average"}
-    ax : matplotlib axes, optional
-        Axes to divide between the dendrogram and the heat map, instead of a new figure.
+    ax : pair of matplotlib axes, optional
+        For the dendrogram and the heat map, side by side.
 
     Returns
     -------
@@ -368,7 +350,14 @@ def distances(
     n_classes = len(between)
     if n_classes < 2:
         raise ArgumentError("A single class has no distances to draw.")
-    left, right = _make_axes(between, ax)
+    if ax is None:
+        side = max(_LEAST_SIDE, _DISTANCE_CELL * min(n_classes, 40))
+        margin = canvas.estimate_length(map(str, between.classes))
+        _, ax = canvas.import_pyplot().subplots(
+            1, 2, figsize=(1.5 * side + margin + 1.6, side + margin + 1.4), layout="constrained",
+            width_ratios=(1, 2.2),
+        )  # fmt: skip
+    left, right = ax
     joined = hierarchy.linkage(squareform(between.matrix, checks=False), linkage)
     with warnings.catch_warnings():
         # If all distances are zero, its axis has no length until it is set below.
@@ -393,11 +382,7 @@ def distances(
         written = [[None if i == j else f"{value:.2g}" for j, value in enumerate(row)]
                    for i, row in enumerate(shown.tolist())]  # fmt: skip
         canvas.write_in_cells(image, written, fontsize=canvas.SMALL - 1)
-    place: dict[str, Any] = {"shrink": 0.8}
-    if ax is not None:
-        inset = right.inset_axes([0.1, 1.04, 0.8, 0.04])
-        place = {"cax": inset, "orientation": "horizontal"}
-    canvas.add_colorbar(image, between.name, location="top", **place)
+    canvas.add_colorbar(image, between.name, location="top", shrink=0.8)
     left.set_ylim(0, 10 * n_classes)
     lowest, highest = joined[0, 2], joined[-1, 2]
     margin = 0.15 * (highest - lowest) or 0.15 * highest or 1.0
@@ -406,20 +391,6 @@ def distances(
     left.set_xlabel(f"{between.name},\n{linkage} linkage", fontsize=canvas.SMALL)
     left.tick_params(labelsize=canvas.SMALL)
     return left, right
-
-
-def _make_axes(between: ClassDistances, ax: Any) -> tuple[Any, Any]:
-    """Return axes for the dendrogram and the heat map."""
-    if ax is not None:
-        ax.set_axis_off()
-        return ax.inset_axes([0.0, 0.0, 0.28, 0.85]), ax.inset_axes([0.32, 0.0, 0.68, 0.85])
-    side = max(_LEAST_SIDE, _DISTANCE_CELL * min(len(between), 40))
-    margin = canvas.estimate_length(map(str, between.classes))
-    _, axes = canvas.import_pyplot().subplots(
-        1, 2, figsize=(1.5 * side + margin + 1.6, side + margin + 1.4), layout="constrained",
-        width_ratios=(1, 2.2),
-    )  # fmt: skip
-    return axes[0], axes[1]
 
 
 def code(scheme: Scheme | CodingMatrix | Any, *, ax: Any = None) -> Any:

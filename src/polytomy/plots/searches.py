@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,7 +11,6 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.metrics import METRICS
 from polytomy.plots import canvas
-from polytomy.plots.layout import place_boxes
 from polytomy.selection.choice import pareto_set
 
 Floats = NDArray[np.float64]
@@ -20,12 +18,6 @@ Floats = NDArray[np.float64]
 _MOST_NAMES = 24
 _CELL = 0.55  # inches
 _MOST_NUMBERS = 12
-
-# Points (1/72 inch) of the labels at candidates.
-_GAPS = (6.0, 9.0, 16.0, 26.0, 40.0, 60.0, 85.0)  # between a label and its point
-_MARKER = 9.0  # side of the square that a point covers
-_PADDING = np.array([3.0, 1.0])  # around a label, left and right, above and below
-_LONG_WAY = 10.0  # labels further away have a line to their point
 
 
 class ParetoCandidates(NamedTuple):
@@ -158,29 +150,30 @@ class ParetoDisplay:
         ax.set_ylabel(self.score_name)
         canvas.style_axes(ax)
         if is_known.any():
-            # Outside the axes, because names fill the inside.
-            ax.legend(
-                fontsize=canvas.SMALL, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0),
-                borderaxespad=0.0,
-            )  # fmt: skip
-        self._write_names(ax, is_known, front)
+            ax.legend(fontsize=canvas.SMALL)
+        self._write_names(ax, is_known)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _write_names(self, ax: Any, is_known: NDArray[np.bool_], front: Any) -> None:
-        """Write the names of the candidates; if there are many, only the important ones."""
+    def _write_names(self, ax: Any, is_known: NDArray[np.bool_]) -> None:
+        """Write names to the right of the axes; if there are many, only the important ones.
+
+        They are in the order of the scores, and a line leads from each to its candidate.
+        """
         these = self.candidates
         matters = these.is_chosen.copy()
         matters[these.front] = True
         named = np.flatnonzero(is_known & (matters | (is_known.sum() <= _MOST_NAMES)))
-        # The important ones come first, and get the better places.
-        named = named[np.argsort(~matters[named], kind="stable")]
-        places = np.column_stack([these.costs, these.scores])
-        others = np.setdiff1d(np.flatnonzero(is_known), named)
-        self.labels_ = place_labels(
-            ax, places[named], [str(these.names[k]) for k in named], also_avoid=places[others],
-            line=front,
-        )  # fmt: skip
+        named = named[np.argsort(these.scores[named], kind="stable")]
+        line = {"arrowstyle": "-", "color": canvas.FAINT, "linewidth": 0.6, "shrinkB": 4}
+        self.labels_ = [
+            ax.annotate(
+                str(these.names[k]), (these.costs[k], these.scores[k]), (1.04, height),
+                textcoords="axes fraction", va="center", fontsize=canvas.SMALL, arrowprops=line,
+                **canvas.PLAIN_TEXT,
+            )
+            for k, height in zip(named, (np.arange(len(named)) + 0.5) / len(named), strict=True)
+        ]  # fmt: skip
 
 
 def pareto(search: Any, *, x: str = "mean_fit_time", y: str | None = None, ax: Any = None) -> Any:
@@ -200,61 +193,11 @@ def pareto(search: Any, *, x: str = "mean_fit_time", y: str | None = None, ax: A
     return ParetoDisplay.from_estimator(search, x=x, y=y, ax=ax).ax_
 
 
-def place_labels(
-    ax: Any, points: Floats, texts: Sequence[str], *, also_avoid: Floats, line: Floats
-) -> list[Any]:
-    """Write a label next to each point, where it overlaps as little as possible.
-
-    The places depend on the current size of the figure and on the limits of the axes, which must
-    not change afterwards.
-
-    Parameters
-    ----------
-    ax : matplotlib axes
-    points : array of shape (n_labels, 2), in the coordinates of the axes
-    texts : the labels
-    also_avoid : array of shape (n_points, 2), points without labels
-    line : array of shape (n_vertices, 2), a line that labels should not cover
-
-    Returns
-    -------
-    list of annotations
-    """
-    ax.figure.get_figure(root=True).draw_without_rendering()  # the layout engine moves axes
-    labels = [
-        ax.annotate(
-            text, point, (0, 0), textcoords="offset points", ha="center", va="center",
-            fontsize=canvas.SMALL, zorder=4, **canvas.PLAIN_TEXT,
-            arrowprops={"arrowstyle": "-", "color": canvas.FAINT, "linewidth": 0.6, "shrinkA": 0,
-                        "shrinkB": 3, "alpha": 0.0},
-        )
-        for point, text in zip(points.tolist(), texts, strict=True)
-    ]  # fmt: skip
-    if not labels:
-        return labels
-    per_point = ax.figure.dpi / 72
-    extents = [label.get_window_extent() for label in labels]
-    halves = np.array([[each.width, each.height] for each in extents]) / per_point / 2 + _PADDING
-    anchors, obstacles, vertices = (
-        ax.transData.transform(each) / per_point for each in (points, also_avoid, line)
-    )
-    frame = np.array(ax.get_window_extent().extents) / per_point
-    centres = place_boxes(
-        anchors, halves, frame, gaps=_GAPS, marker=_MARKER, obstacles=obstacles, line=vertices
-    )
-    for label, offset, half in zip(labels, centres - anchors, halves, strict=True):
-        label.xyann = tuple(offset.tolist())
-        if np.hypot(*np.maximum(np.abs(offset) - half, 0.0)) > _LONG_WAY:
-            label.arrow_patch.set_alpha(1.0)
-    return labels
-
-
 def grid(
     search: Any,
     *,
     x: str | None = None,
     y: str | None = None,
-    scheme: str | None = None,
     ax: Any = None,
 ) -> Any:
     """Draw the scores of a search over a grid of parameters, such as C and gamma.
@@ -267,7 +210,6 @@ def grid(
     ----------
     search : fitted SchemeSearchCV with a ``param_grid``, or its ``cv_results_``
     x, y : names of the parameters on the axes; by default gamma and C, or else the first two
-    scheme : draw only the candidates of this scheme, by name
     ax : matplotlib axes, optional
 
     Returns
@@ -293,14 +235,13 @@ def grid(
             Argument("search"), " has no grid. Search with ", Argument("param_grid")
         )
     x, y = _choose_axes(names, x, y)
-    is_shown = _of_scheme(results, scheme)
-    columns = _values_of(results, x, is_shown)
-    rows = _values_of(results, y, is_shown) if y is not None else [None]
+    columns = _values_of(results, x)
+    rows = _values_of(results, y) if y is not None else [None]
     deciding = next(name for name in results if name.startswith("mean_"))
     scores = _comparable(results, deciding)
     losses = -scores if _is_larger_better(deciding) else scores
     cell_of: dict[tuple[int, int], int] = {}
-    for k in np.flatnonzero(is_shown & np.isfinite(losses)).tolist():
+    for k in np.flatnonzero(np.isfinite(losses)).tolist():
         column, row = results[f"param_{x}"][k], None if y is None else results[f"param_{y}"][k]
         if column is np.ma.masked or row is np.ma.masked:
             continue
@@ -376,37 +317,19 @@ def _choose_axes(names: list[str], x: str | None, y: str | None) -> tuple[str, s
         raise ArgumentError(
             Argument("x", x), " and ", Argument("y", y), " are the same. Use different ones."
         )
+    # gamma is on the horizontal axis, as in most papers. In a pipeline it has a prefix.
     left = [name for name in names if name not in (x, y)]
-    # C is on the vertical axis and gamma on the horizontal one, as in most papers. In a pipeline
-    # they have a prefix.
-    left.sort(key=lambda name: name.split("__")[-1] == "gamma")
-    if y is None and x is None and len(left) > 1:
-        y = left.pop(0)
+    left.sort(key=lambda name: name.split("__")[-1] != "gamma")
     if x is None:
-        x = next((name for name in left if name.split("__")[-1] == "gamma"), None) or left[0]
-        left.remove(x)
+        is_first = y is None and len(left) > 1 and left[0].split("__")[-1] != "gamma"
+        x = left.pop(1 if is_first else 0)
     return x, y or (left[0] if left else None)
 
 
-def _of_scheme(results: Any, scheme: str | None) -> NDArray[np.bool_]:
-    """Return which candidates have this scheme."""
-    if scheme is None:
-        return np.ones(len(results["candidate"]), dtype=np.bool_)
-    known = list(dict.fromkeys(results["scheme"]))
-    if scheme not in known:
-        raise ArgumentError(
-            Argument("scheme", scheme),
-            f" is not in the results.{did_you_mean(scheme, known)} Use one of {', '.join(known)}.",
-        )
-    return np.asarray(results["scheme"] == scheme)
-
-
-def _values_of(results: Any, name: str, is_shown: NDArray[np.bool_]) -> list[Any]:
+def _values_of(results: Any, name: str) -> list[Any]:
     """Return the values of a parameter: sorted numbers, then others in order of appearance."""
     column = results[f"param_{name}"]
-    found = dict.fromkeys(
-        column[k] for k in np.flatnonzero(is_shown) if column[k] is not np.ma.masked
-    )
+    found = dict.fromkeys(value for value in column if value is not np.ma.masked)
     numbers = [value for value in found if isinstance(value, int | float | np.number)]
     return [*sorted(numbers), *(value for value in found if value not in numbers)]
 

@@ -245,7 +245,7 @@ def tree(
     X: Any = None,
     y: Any = None,
     score: str = "error_rate",
-    separability: ClassDistances | Mapping[int, float] | Sequence[float] | None = None,
+    separability: ClassDistances | Sequence[float] | None = None,
     labels: Mapping[Any, str] | None = None,
     names: bool = False,
     ax: Any = None,
@@ -342,7 +342,7 @@ def _write_at_node(ax: Any, place: tuple[float, float], text: str) -> None:
 
 
 def _node_values(
-    scheme: Scheme, separability: ClassDistances | Mapping[int, float] | Sequence[float] | None
+    scheme: Scheme, separability: ClassDistances | Sequence[float] | None
 ) -> Sequence[float | None]:
     n_nodes = len(scheme.nodes)
     if separability is None:
@@ -350,8 +350,6 @@ def _node_values(
     if isinstance(separability, ClassDistances):
         distances = separability.reordered(scheme.classes).matrix
         return [float(each.mean()) for each in distances_at_nodes(scheme, distances)]
-    if isinstance(separability, Mapping):
-        return [separability.get(position) for position in range(n_nodes)]
     if len(separability) != n_nodes:
         raise ArgumentError(
             Argument("separability"),

@@ -9,29 +9,20 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.plots.layout import (
-    distances_at_nodes,
-    place_boxes,
-    place_nodes,
-    shade_confusion,
-    shares_of_rows,
-)
+from polytomy.plots.layout import shade_confusion, shares_of_rows
 from polytomy.report.markup import Child, Markup, tag
-from polytomy.report.tables import Name, published_text
-from polytomy.scheme import Scheme
-from polytomy.trials import Cell, Measure, Published, Ranking
+from polytomy.report.tables import Name
+from polytomy.trials import Cell
 from polytomy.trials.results import format_cell
 
 WIDTH = 340
 """Width of most figures, in pixels."""
 
-_NARROW, _BROAD = frozenset("fijlrtI .,:;-'|!()[]"), frozenset("mwMW@%")
 _STEPS = (1, 2, 2.5, 5, 10)
 # Ratio of largest to smallest value above which an axis may be logarithmic.
 _LEAST_LOG_RATIO = 12.0
@@ -76,16 +67,12 @@ class Scale(NamedTuple):
 
     def _log_ticks(self, n_wanted: int) -> list[float]:
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-
-        def within(steps: Iterable[int]) -> list[float]:
-            made = [float(f"{step}e{power}") for power in powers for step in steps]
-            return [value for value in made if self.low <= value <= self.high]
-
         for steps in ((1, 2, 5), (1, 3), (1,)):
-            found = within(steps)
+            made = [float(f"{step}e{power}") for power in powers for step in steps]
+            found = [value for value in made if self.low <= value <= self.high]
             if len(found) <= n_wanted + 1:
-                return found
-        return found[:: math.ceil(len(found) / (n_wanted + 1))]
+                break
+        return found[:: math.ceil(len(found) / (n_wanted + 1)) or 1]
 
 
 def fit_scale(
@@ -169,18 +156,10 @@ def text_width(text: str) -> float:
 
     Examples
     --------
-    >>> [round(text_width(text), 1) for text in ("soil", "SOIL", "漢字漢字")]
-    [21.4, 27.6, 43.2]
+    >>> [round(text_width(text), 1) for text in ("soil", "漢字漢字")]
+    [27.2, 43.2]
     """
-    return sum(map(_letter_width, text))
-
-
-def _letter_width(letter: str) -> float:
-    if letter in _NARROW:
-        return 4.2
-    if letter in _BROAD or unicodedata.east_asian_width(letter) in ("W", "F"):
-        return 10.8
-    return 7.8 if letter.isupper() else 6.5
+    return sum(10.8 if unicodedata.east_asian_width(letter) in "WF" else 6.8 for letter in text)
 
 
 def fit_text(text: str, width: float) -> list[Child]:
@@ -191,12 +170,12 @@ def fit_text(text: str, width: float) -> list[Child]:
     >>> fit_text("corn", 50)
     ['corn']
     >>> fit_text("very damp grey soil", 60)
-    ['very dam…', '<title>very damp grey soil</title>']
+    ['very da…', '<title>very damp grey soil</title>']
     """
     if text_width(text) <= width:
         return [text]
     n_letters = len(text)
-    while n_letters > 1 and text_width(text[:n_letters]) + _letter_width("…") > width:
+    while n_letters > 1 and text_width(f"{text[:n_letters]}…") > width:
         n_letters -= 1
     return [text[:n_letters].rstrip() + "…", tag("title", text)]
 
@@ -211,17 +190,7 @@ MOST_CLASSES = 60
 
 _N_SHADES = 9
 _MOST_ERRORS = 8
-_NAMES_WIDTH = 125.0  # at most, in pixels, for names of rows and columns
-_TITLE = 18.0  # pixels for the title of an axis
-_DIGIT = 6.4  # width in pixels
-_SMALL_DIGIT = 4.6  # in matrices of many classes
-_FEW_CLASSES = 12
-_MATRIX_WIDTH = 330.0  # at least, unless there are few classes
-_SIDES = 18.0, 44.0  # smallest and largest side of a square, in pixels
-
-_TREE_ROW = 19  # pixels per class
-_TREE_TOP = 8
-_TREE_NAMES_WIDTH = 150.0  # at most, in pixels
+_SHORT_NAME = 3  # longer names of columns are turned
 _BELOW = 32  # pixels for an axis and its title
 
 _SQUARE = 130.0
@@ -233,45 +202,6 @@ _RELIABILITY_WIDTH, _RELIABILITY_HEIGHT = (
 )
 
 
-def draw_dendrogram(tree: Scheme, distances: Floats, names: Sequence[str], label: str) -> Markup:
-    """Draw a tree of two-way nodes from left to right, with the classes on the right.
-
-    Parameters
-    ----------
-    tree : Scheme, a tree of two-way nodes
-    distances : distances between classes, in the order of ``tree.classes``
-        A node is drawn at the smallest distance between classes of its two sides, which is where
-        single linkage joins them.
-    names : names of the classes, in that order
-    label : description for screen readers
-    """
-    reserved = min(max(map(text_width, names)) + 10, _TREE_NAMES_WIDTH)
-    edge = WIDTH - reserved
-    joins = [float(each.min()) for each in distances_at_nodes(tree, distances)]
-    bottom = _TREE_TOP + _TREE_ROW * len(names)
-    # The axis runs from far on the left to near on the right, where the classes are.
-    scale = fit_scale([0.0, *joins], edge, 10.0)
-    drawn = draw_x_axis(scale, _TREE_TOP, bottom, "distance at which the branches merge")
-    layout = place_nodes(tree)._replace(lefts=[scale(join) for join in joins], right=edge)
-    for k in reversed(range(len(tree.nodes))):
-        path = ""
-        for branch in tree.nodes[k].branches:
-            end, row = layout.end_of(branch)
-            path += f"M{layout.lefts[k]:.1f} {_tree_height(layout.rows[k]):.1f}"
-            path += f"V{_tree_height(row):.1f}H{end:.1f}"
-        sides = [", ".join(names[i:j]) for i, j in pairwise(tree.branch_starts[k])]
-        hint = tag("title", f"{joins[k]:.3g}: {' / '.join(sides)}")
-        drawn.append(tag("path", hint, d=path, class_="branch"))
-    for k, name in enumerate(names):
-        text = fit_text(name, reserved - 6)
-        drawn.append(tag("text", text, x=edge + 5, y=_tree_height(k) + 3.5))
-    return svg(WIDTH, bottom + _BELOW, label, drawn)
-
-
-def _tree_height(row: float) -> float:
-    return _TREE_TOP + _TREE_ROW * (row + 0.5)
-
-
 def draw_confusion(counts: Floats, classes: Sequence[str], label: str) -> Markup:
     """Draw a confusion matrix: rows are the true classes, columns the predicted ones.
 
@@ -281,8 +211,8 @@ def draw_confusion(counts: Floats, classes: Sequence[str], label: str) -> Markup
     shades = shade_confusion(shares_of_rows(counts))
     levels = np.sign(shades) * np.ceil(np.abs(shades) * _N_SHADES)
     texts = [[f"{value:g}" if value else "" for value in row] for row in counts]
-    titles = "true class", "predicted class"
-    return _draw_shaded_matrix(levels, ("right", "wrong"), texts, classes, label, titles)
+    corner = "true class ↓ predicted class →"
+    return _shade_table(levels, ("right", "wrong"), texts, classes, label, corner)
 
 
 def list_errors(counts: Floats, classes: Sequence[str]) -> Markup:
@@ -319,97 +249,35 @@ def draw_distances(distances: Floats, classes: Sequence[str], label: str) -> Mar
         [f"{value:.3g}" if is_other[i, k] else "" for k, value in enumerate(row)]
         for i, row in enumerate(distances)
     ]
-    return _draw_shaded_matrix(levels, ("near",), texts, classes, label, ("", ""))
+    return _shade_table(levels, ("near",), texts, classes, label)
 
 
-def _draw_shaded_matrix(
+def _shade_table(
     levels: Floats,
     colours: Sequence[str],
     texts: Sequence[Sequence[str]],
     classes: Sequence[str],
     label: str,
-    titles: tuple[str, str],
+    corner: str = "",
 ) -> Markup:
-    """Draw squares in shades from 0 to 9, or to −9 in the second of two colours (CSS classes)."""
-    n_classes = len(classes)
-    names_width = min(max(map(text_width, classes)) + 8, _NAMES_WIDTH)
-    n_digits = _longest(texts)
-    is_small = n_classes > _FEW_CLASSES
-    least = _SMALL_DIGIT * n_digits + 4 if is_small else max(_DIGIT * n_digits + 6, _SIDES[0])
-    left = names_width + _TITLE * bool(titles[0])
-    side = min(max(least, (_MATRIX_WIDTH - left) / n_classes), _SIDES[1])
-    is_turned = names_width > side + 8
-    top = (names_width if is_turned else 18.0) + _TITLE * bool(titles[1])
-    width, height = left + side * n_classes + 2, top + side * n_classes + 2
-    squares = _draw_squares(levels, colours)
-    drawn = [
-        tag("rect", x=left, y=top, width=side * n_classes, height=side * n_classes, class_="field"),
-        tag("g", squares, transform=f"translate({left:g} {top:g}) scale({side:g})"),
-        _draw_texts(levels, texts, (left, top, side), is_small=is_small),
-    ]
-    for k, name in enumerate(classes):
-        middle = side * (k + 0.5)
-        text = fit_text(name, names_width - 4)
-        drawn.append(tag("text", text, x=left - 4, y=top + middle + 3.5, class_="end"))
-        x, y = left + middle + 3.5 * is_turned, top - 5
-        turn = f"rotate(-90 {x:.1f} {y:.1f})" if is_turned else None
-        drawn.append(
-            tag("text", text, x=x, y=y, transform=turn, class_=None if is_turned else "mid")
-        )
-    if titles[0]:
-        across = left + side * n_classes / 2
-        drawn.append(draw_y_title(titles[0], top + side * n_classes / 2))
-        drawn.append(tag("text", titles[1], x=across, y=11, class_="axis mid"))
-    return svg(width, height, label, drawn, class_="matrix")
-
-
-def _draw_squares(levels: Floats, colours: Sequence[str]) -> list[Markup]:
-    """Draw all squares of each shade as one path, with the side of a square as the unit.
-
-    A single path keeps the file small.
-    """
-    drawn = []
-    for sign, colour in zip((1, -1), colours, strict=False):
-        for level in range(1, _N_SHADES + 1):
-            found = np.argwhere(levels == sign * level).tolist()
-            squares = "".join(f"M{k} {i}h1v1h-1z" for i, k in found)
-            if squares:
-                drawn.append(tag("path", d=squares, class_=f"{colour} s{level}"))
-    return drawn
-
-
-def _draw_texts(
-    levels: Floats,
-    texts: Sequence[Sequence[str]],
-    place: tuple[float, float, float],
-    *,
-    is_small: bool,
-) -> Markup:
-    """Draw the text in the squares, in a colour that contrasts with the shade."""
-    left, top, side = place
-    size = min(10.0, (side - 2) / (0.56 * _longest(texts)))
-    groups: dict[bool, list[Markup]] = {False: [], True: []}
-    for i, row in enumerate(texts):
-        for k, text in enumerate(row):
-            if text:
-                x, y = left + side * (k + 0.5), top + side * (i + 0.5) + 0.35 * size
-                is_on_dark = bool(abs(levels[i, k]) > 0.6 * _N_SHADES)
-                groups[is_on_dark].append(tag("text", text, x=_short_number(x), y=_short_number(y)))
-    return tag(
-        "g",
-        tag("g", groups[False], class_="on-light"),
-        tag("g", groups[True], class_="on-dark"),
-        font_size=_short_number(size),
-        class_="numbers small" if is_small else "numbers",
+    """Return a table in shades from 0 to 9, or to −9 in the second of two colours (CSS classes)."""
+    is_turned = max(map(len, classes)) > _SHORT_NAME
+    heads = [tag("th", tag("span", name), scope="col", title=name) for name in classes]
+    rows = []
+    for name, shades, row in zip(classes, levels.astype(int).tolist(), texts, strict=True):
+        cells = [
+            tag("td", text, class_=f"{colours[shade < 0]} s{abs(shade)}" if shade else None)
+            for shade, text in zip(shades, row, strict=True)
+        ]
+        rows.append(tag("tr", tag("th", tag("span", name), scope="row", title=name), cells))
+    table = tag(
+        "table",
+        tag("caption", label, class_="unseen"),
+        tag("thead", tag("tr", tag("td", corner, class_="corner"), heads)),
+        tag("tbody", rows),
+        class_="matrix turned" if is_turned else "matrix",
     )
-
-
-def _longest(texts: Sequence[Sequence[str]]) -> int:
-    return max(1, *(len(text) for row in texts for text in row))
-
-
-def _short_number(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
+    return tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=label)
 
 
 def draw_reliability(table: Floats, label: str, colour: str) -> Markup:
@@ -481,70 +349,49 @@ def draw_reliability(table: Floats, label: str, colour: str) -> Markup:
 _SCORE_ROW = 21
 _NAMES = 164  # pixels for the names of the rows
 _SCORES_TOP = 6
-# pixels for an axis and its title
 _TIME_HEIGHT = 250
-_NUMBER = 5.5, 5.5  # half the width and half the height of the number at a point
-_GAPS = 2.5, 8.5, 15.5, 23.5  # between a point and its number
-_FAR = 10.0  # numbers further away have a line to their point
-_RANK_TOP = 30  # pixels for the critical difference
-_GROUP = 9  # pixels between the bars of groups
+_NEAR = 24, 12  # points that are closer than this, across and up, share a label
 
 
-class ScoreRow(NamedTuple):
-    """A pair's score on a dataset, and the published one if there is one."""
+def draw_scores(
+    rows: Sequence[tuple[Name, Cell]], title: str, label: str, *, is_time: bool = False
+) -> Markup:
+    """Draw the mean and standard deviation of each pair.
 
-    name: Name
-    ours: Cell
-    theirs: Published | None
-
-
-def draw_scores(rows: Sequence[ScoreRow], measure: Measure, dataset: str) -> Markup:
-    """Draw the mean and standard deviation of a measure for every pair on one dataset."""
+    Parameters
+    ----------
+    rows : name and value of each pair
+    title : title of the axis
+    label : description for screen readers
+    is_time : whether the values are times, for which the axis may be logarithmic
+    """
     bottom = _SCORES_TOP + _SCORE_ROW * len(rows)
-    ends = [end for row in rows for end in _ends(row.ours.mean, row.ours.std)]
-    ends += [end for row in rows if row.theirs for end in _ends(row.theirs.mean, row.theirs.std)]
-    means = [row.ours.mean for row in rows] + [row.theirs.mean for row in rows if row.theirs]
-    scale = fit_scale(ends, _NAMES + 8, WIDTH - 8)
-    if measure.is_time:
+    lows, highs = zip(*(_ends(cell) for _, cell in rows), strict=True)
+    if is_time:
         # The lower end of an error bar may be negative; it is cut off.
-        scale = fit_scale(means + ends[1::2], _NAMES + 8, WIDTH - 8, may_be_log=True)
-    drawn = draw_x_axis(scale, _SCORES_TOP, bottom, measure.title)
-    for k, row in enumerate(rows):
-        drawn += _draw_row(row, scale, _SCORES_TOP + _SCORE_ROW * (k + 0.5))
-    label = f"{measure.title} on {dataset}: mean and standard deviation of each pair"
+        lows = tuple([cell.mean for _, cell in rows])
+    scale = fit_scale([*lows, *highs], _NAMES + 8, WIDTH - 8, may_be_log=is_time)
+    drawn = draw_x_axis(scale, _SCORES_TOP, bottom, title)
+    for k, (name, cell) in enumerate(rows):
+        y = _SCORES_TOP + _SCORE_ROW * (k + 0.5)
+        low, high = [scale(end) for end in _ends(cell)]
+        caps = "".join(f"M{end:.1f} {y - 3:.1f}v6" for end in (low, high))
+        bar = tag("path", d=f"M{low:.1f} {y:.1f}H{high:.1f}{caps}") if high > low else None
+        place = {"cx": scale(cell.mean), "cy": y}
+        ring = tag("circle", **place, r=6.4, class_="ring") if cell.is_best else None
+        hint = f"{name.text}: {format_cell(cell)}{', best' if cell.is_best else ''}"
+        dot = tag("circle", **place, r=3.6)
+        drawn += [
+            tag("text", fit_text(name.short, _NAMES), x=_NAMES, y=y + 3.5, class_="end"),
+            draw_mark(hint, f"ours {name.colour}", bar, dot, ring),
+        ]
     return svg(WIDTH, bottom + _BELOW, label, drawn)
 
 
-def _ends(mean: float, std: float) -> tuple[float, float]:
-    half = std if math.isfinite(std) else 0.0
-    return mean - half, mean + half
-
-
-def _drawn_ends(scale: Scale, value: Cell | Published) -> tuple[float, float]:
-    low, high = _ends(value.mean, value.std)
-    return scale(low), scale(high)
-
-
-def _draw_row(row: ScoreRow, scale: Scale, y: float) -> list[Markup]:
-    ours, theirs = row.ours, row.theirs
-    drawn = [tag("text", fit_text(row.name.short, _NAMES), x=_NAMES, y=y + 3.5, class_="end")]
-    shift = 0.0
-    if theirs is not None:
-        shift = -3.5
-        low, high = _drawn_ends(scale, theirs)
-        x, below = scale(theirs.mean), y + 4.5
-        bar = tag("path", d=f"M{low:.1f} {below:.1f}H{high:.1f}")
-        diamond = tag("path", d=f"M{x - 3.2:.1f} {below:.1f}l3.2-3.2 3.2 3.2-3.2 3.2z")
-        drawn.append(draw_mark(f"published: {published_text(theirs)}", "theirs", bar, diamond))
-    low, high = _drawn_ends(scale, ours)
-    x, above = scale(ours.mean), y + shift
-    caps = "".join(f"M{end:.1f} {above - 3:.1f}v6" for end in (low, high))
-    bar = tag("path", d=f"M{low:.1f} {above:.1f}H{high:.1f}{caps}")
-    dot = tag("circle", cx=x, cy=above, r=3.6)
-    ring = tag("circle", cx=x, cy=above, r=6.4, class_="ring") if ours.is_best else None
-    hint = f"{row.name.text}: {format_cell(ours)}{', best' if ours.is_best else ''}"
-    drawn.append(draw_mark(hint, f"ours {row.name.colour}", bar if high > low else None, dot, ring))
-    return drawn
+def _ends(cell: Cell) -> tuple[float, float]:
+    """Return the ends of an error bar of one standard deviation to either side."""
+    half = cell.std if math.isfinite(cell.std) else 0.0
+    return cell.mean - half, cell.mean + half
 
 
 class TimedScore(NamedTuple):
@@ -558,75 +405,32 @@ class TimedScore(NamedTuple):
 def draw_scores_against_time(
     points: Sequence[TimedScore], dataset: str, score_title: str, time_title: str
 ) -> Markup:
-    """Draw scores against times, with the numbers of the pairs next to the points."""
+    """Draw scores against times, with the numbers of the pairs above the points."""
     left, right, top, bottom = 44.0, WIDTH - 12.0, 10.0, _TIME_HEIGHT - _BELOW
     across = fit_scale([point.seconds for point in points], left, right, may_be_log=True)
-    ends = [end for point in points for end in _ends(point.score.mean, point.score.std)]
-    up = fit_scale(ends, bottom, top)
+    up = fit_scale([end for point in points for end in _ends(point.score)], bottom, top)
     drawn = draw_x_axis(across, top, bottom, time_title)
     for value in up.ticks(4):
         y = up(value)
         drawn.append(tag("path", d=f"M{left:g} {y:.1f}H{right:g}", class_="grid"))
         drawn.append(tag("text", format_number(value), x=left - 5, y=y + 3.5, class_="tick end"))
     places = [(across(point.seconds), up(point.score.mean)) for point in points]
-    for point, (x, _) in zip(points, places, strict=True):
-        low, high = _drawn_ends(up, point.score)
-        drawn.append(
-            tag("path", d=f"M{x:.1f} {low:.1f}V{high:.1f}", class_=f"whisker {point.name.colour}")
-        )
-    halves = np.tile(_NUMBER, (len(points), 1))
-    frame = (left, top, right, bottom)
-    spots = place_boxes(np.array(places), halves, frame, gaps=_GAPS, marker=4.5).tolist()
-    for point, (x, y), (tx, ty) in zip(points, places, spots, strict=True):
+    labels: dict[int, list[str]] = {}
+    for k, (point, place) in enumerate(zip(points, places, strict=True)):
+        low, high = [up(end) for end in _ends(point.score)]
         hint = (
             f"{point.name.text}: {format_cell(point.score)} in {point.seconds:.3g} s "
             f"(mean and standard deviation)"
         )
-        line = tag("path", d=f"M{x:.1f} {y:.1f}L{tx:.1f} {ty:.1f}", class_="leader")
-        leader = line if math.hypot(tx - x, ty - y) > _FAR else None
-        dot = tag("circle", cx=x, cy=y, r=4)
-        number = tag("text", point.name.number, x=tx, y=ty + 3.5, class_="mid number")
-        drawn.append(draw_mark(hint, f"point {point.name.colour}", leader, dot, number))
+        dot = tag("circle", cx=place[0], cy=place[1], r=4)
+        bar = tag("path", d=f"M{place[0]:.1f} {low:.1f}V{high:.1f}", class_="whisker")
+        drawn.append(draw_mark(hint, f"point {point.name.colour}", bar, dot))
+        near = [j for j in labels if np.all(np.abs(np.subtract(places[j], place)) < _NEAR)]
+        labels.setdefault(near[0] if near else k, []).append(point.name.number)
+    for k, numbers in labels.items():
+        x, y = places[k]
+        colour = points[k].name.colour
+        text = tag("text", ", ".join(numbers), x=x, y=y - 8, class_="mid number")
+        drawn.append(tag("g", text, class_=f"point {colour}"))
     label = f"{score_title} against {time_title.lower()} on {dataset}"
     return svg(WIDTH, _TIME_HEIGHT, label, drawn)
-
-
-def draw_ranks(names: Sequence[Name], ranking: Ranking, title: str) -> Markup:
-    """Draw mean ranks, best first; bars join pairs that do not differ significantly.
-
-    This is the usual diagram turned by 90 degrees, so that names fit on a narrow page.
-    """
-    order = np.argsort(ranking.mean_ranks, kind="stable").tolist()
-    height_of = {k: _RANK_TOP + _SCORE_ROW * (place + 0.5) for place, k in enumerate(order)}
-    bottom = _RANK_TOP + _SCORE_ROW * len(order)
-    right = WIDTH - 10.0 - _GROUP * len(ranking.groups)
-    scale = Scale(0.7, len(names) + 0.3, _NAMES + 8.0, right)
-    drawn = draw_x_axis(
-        scale, _RANK_TOP, bottom, "mean rank, 1 is best", n_ticks=min(len(names), 10)
-    )
-    drawn += _draw_difference(ranking.critical_difference, scale)
-    for k in order:
-        name, rank, y = names[k], float(ranking.mean_ranks[k]), height_of[k]
-        line = tag("path", d=f"M{scale.start:g} {y:g}H{scale(rank):.1f}")
-        dot = tag("circle", cx=scale(rank), cy=y, r=4)
-        hint = f"{name.text}: mean rank {rank:.2f}"
-        drawn.append(draw_mark(hint, f"rank {name.colour}", line, dot))
-        drawn.append(tag("text", fit_text(name.short, _NAMES), x=_NAMES, y=y + 3.5, class_="end"))
-    for number, group in enumerate(ranking.groups):
-        x = right + _GROUP * (number + 1)
-        top, end = height_of[group[0]] - 5, height_of[group[-1]] + 5
-        hint = f"no significant difference: {', '.join(names[k].text for k in group)}"
-        drawn.append(tag("path", tag("title", hint), d=f"M{x:g} {top:g}V{end:g}", class_="group"))
-    label = f"{title}: mean ranks over {ranking.n_datasets} datasets, best first"
-    return svg(WIDTH, bottom + _BELOW, label, drawn)
-
-
-def _draw_difference(difference: float, scale: Scale) -> list[Markup]:
-    text = f"critical difference {difference:.2f}"
-    start, end = scale(1), scale(1 + difference)
-    if 1 + difference > scale.high:
-        text += ": larger than the range of ranks"
-    return [
-        tag("path", d=f"M{start:.1f} 16v8M{start:.1f} 20H{end:.1f}M{end:.1f} 16v8", class_="ruler"),
-        tag("text", text, x=scale.end, y=11, class_="tick end"),
-    ]

@@ -1,24 +1,16 @@
-"""The sections with results: the summary, measures, times and published figures."""
+"""The sections with results: the summary, measures and times."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 
 from polytomy.report import tables
-from polytomy.report.figures import (
-    ScoreRow,
-    TimedScore,
-    draw_ranks,
-    draw_scores,
-    draw_scores_against_time,
-)
+from polytomy.report.figures import TimedScore, draw_scores, draw_scores_against_time
 from polytomy.report.markup import (
     Child,
     Markup,
     Panel,
     data_table,
-    details,
     figure,
     gallery,
     heading,
@@ -27,14 +19,13 @@ from polytomy.report.markup import (
     tabs,
     tag,
 )
-from polytomy.trials import MEASURES, Beside, Comparison, Results, Table, summarise
+from polytomy.trials import MEASURES, Cell, Results, Table, summarise
 from polytomy.trials.results import Interval, PairName, format_cell
 from polytomy.trials.summary import HEADLINE, Lead, compare_on, find_lead
 
 _FURTHER = ("log_loss", "fit_seconds", "predict_seconds")
 """Measures next to the accuracy, in the first table."""
 
-_MOST_BADGES = 3
 _INTERVALS = (
     "Below each difference is its 95% confidence interval, corrected for the overlap of the "
     "training sets (Nadeau and Bengio 2003). "
@@ -48,7 +39,7 @@ def count_trials(results: Results) -> dict[str, int]:
     return {dataset: names.count(dataset) for dataset in results.datasets}
 
 
-def result_section(results: Results, beside: Sequence[Beside], names: tables.Names) -> Markup:
+def result_section(results: Results, names: tables.Names) -> Markup:
     """Return the result in one sentence, and the table that it comes from."""
     if len(results.datasets) == 1:
         table = _pairs_table(results, results.datasets[0], names)
@@ -60,7 +51,6 @@ def result_section(results: Results, beside: Sequence[Beside], names: tables.Nam
         tag("p", summarise(results), class_="result"),
         _unfinished_warning(results),
         table,
-        _paper_note(beside),
     )
 
 
@@ -74,14 +64,6 @@ def _unfinished_warning(results: Results) -> Markup | None:
         f"{name} has {count} of {most} trials" for name, count in counts.items() if count < most
     )
     return tag("p", f"The run is not finished: {behind}.", class_="warning")
-
-
-def _paper_note(beside: Sequence[Beside]) -> Markup | None:
-    n_good, n_all = count_agreements(beside)
-    if not n_all:
-        return None
-    link = tag("a", "published ones", href="#published")
-    return tag("p", f"{n_good} of {n_all} scores agree with the ", link, " or are better.")
 
 
 def _pairs_table(results: Results, dataset: str, names: tables.Names) -> list[Child]:
@@ -131,7 +113,7 @@ def _difference_cell(difference: float, interval: Interval | None) -> Markup:
     about = tag(
         "span",
         f"{_signed(interval.low)} to {_signed(interval.high)}",
-        class_="published",
+        class_="interval",
         title="95% confidence interval",
     )
     kind = "span" if interval.has_zero else "strong"
@@ -144,36 +126,28 @@ def _signed(value: float) -> str:
 
 
 def _datasets_table(results: Results, names: tables.Names) -> list[Child]:
-    """Return the best pairs on each dataset, and its size."""
+    """Return the best pair on each dataset, and its size."""
     leads = {dataset: find_lead(results, dataset) for dataset in results.datasets}
-    losses = results.table("log_loss")
-    facts, counts = results.facts, count_trials(results)
-    has_estimators = len({each["estimator"] for each in facts.values()}) > 1
+    counts = count_trials(results)
     heads = [heading(text, is_number=False) for text in ("dataset", "most accurate")]
-    heads += [heading(text, first="largest") for text in ("accuracy", "lead")]
-    heads += [heading("best log-loss")] if losses.rows else []
-    sizes = ("trials", "samples", "features", "classes")
-    heads += [heading(text, first="largest") for text in sizes]
-    heads += [heading("binary classifier", is_number=False)] if has_estimators else []
+    numbers = ("accuracy", "lead", "trials", "samples", "features", "classes")
+    heads += [heading(text, first="largest") for text in numbers]
+    heads += [heading("binary classifier", is_number=False)]
     rows = []
-    for dataset in results.datasets:
-        own = facts.get(dataset, {})
-        numbers = (counts[dataset], own.get("n_samples"), own.get("n_features"))
-        row = [tag("th", dataset, scope="row"), *_lead_cells(leads[dataset], names)]
-        if losses.rows:
-            row.append(_best_cell(losses, dataset, names))
+    for dataset, lead in leads.items():
+        own = results.facts.get(dataset, {})
+        sizes = (own.get("n_samples"), own.get("n_features"), len(own.get("classes", ())) or None)
+        row = [tag("th", dataset, scope="row"), *_lead_cells(lead, names)]
         row += [
             number_cell(number, "" if number is None else f"{number:,}")
-            for number in (*numbers, len(own.get("classes", ())) or None)
+            for number in (counts[dataset], *sizes)
         ]
-        row += [tag("td", tag("code", own.get("estimator", "")))] if has_estimators else []
-        rows.append(row)
+        rows.append([*row, tag("td", tag("code", own.get("estimator", "")))])
     lead_note = "The lead is over the next scheme, in bold if it is larger than noise. "
-    note = f"{lead_note}{_INTERVALS}{_CHANCE}"
     is_repeated = any(lead and lead.interval for lead in leads.values())
     return [
-        data_table("Datasets and the best pairs on each", heads, rows),
-        tag("p", note, class_="note") if is_repeated else None,
+        data_table("Datasets and the best pair on each", heads, rows),
+        tag("p", f"{lead_note}{_INTERVALS}{_CHANCE}", class_="note") if is_repeated else None,
     ]
 
 
@@ -193,77 +167,41 @@ def _lead_cells(lead: Lead | None, names: tables.Names) -> list[Markup]:
     ]
 
 
-def _best_cell(table: Table, dataset: str, names: tables.Names) -> Markup:
-    own = [(pair, cell) for pair, name, cell in table.entries() if name == dataset]
-    best = {pair: cell for pair, cell in own if cell.is_best}
-    if not best:
-        return number_cell(None)
-    cell = next(iter(best.values()))
-    if len(best) > _MOST_BADGES:
-        tied = tag("span", f"{len(best)} tied", class_="winners method")
-        return number_cell(cell.mean, tied, format_cell(cell))
-    marks = []
-    for name in [names[pair] for pair in best]:
-        text = tag("span", f" {name.text}", class_="unseen")
-        marks.append(tag("span", tables.badge(name), text, title=name.text))
-    return number_cell(cell.mean, tag("span", marks, class_="winners"), format_cell(cell))
-
-
-def measures_section(
-    results: Results, beside: Sequence[Beside], names: tables.Names
-) -> Markup | None:
-    """Return the table, scores, ranks and comparisons of every measure."""
+def measures_section(results: Results, names: tables.Names) -> Markup | None:
+    """Return the table, scores and ranks of every measure."""
     panels = [
         Panel(
             f"measure-{table.measure.name}",
             table.measure.title,
-            _measure_panel(
-                results, table, [e for e in beside if e.measure == table.measure.name], names
-            ),
+            _measure_panel(results, table, names),
         )
         for table in results.tables()
     ]
     return section("measures", "Measures", tabs(panels, "Measure")) if panels else None
 
 
-def _measure_panel(
-    results: Results, table: Table, beside: Sequence[Beside], names: tables.Names
-) -> list[Child]:
-    by_place = {(each.dataset, each.pair): each for each in beside}
+def _measure_panel(results: Results, table: Table, names: tables.Names) -> list[Child]:
     content: list[Child] = [
-        tables.measure_table(table, by_place, names),
-        tables.key_to_marks(table.measure, beside),
-        _score_plots(table, by_place, names),
+        tables.measure_table(table, names),
+        tables.direction_note(table.measure),
     ]
     if table.measure.best is not None:
-        content += [_rank_plot(results, table, names), _comparisons(results, table, names)]
+        content += [_score_plots(table, names), _rank_plot(results, table, names)]
     return content
 
 
-def _score_plots(
-    table: Table,
-    beside: Mapping[tuple[str, PairName], Beside],
-    names: tables.Names,
-) -> Markup | None:
-    if table.measure.best is None:
-        return None
-    figures = []
+def _score_plots(table: Table, names: tables.Names) -> Markup:
+    figures, measure = [], table.measure
     for dataset in table.datasets:
-        rows = [
-            ScoreRow(
-                names[pair], cell, other.theirs if (other := beside.get((dataset, pair))) else None
-            )
-            for pair, name, cell in table.entries()
-            if name == dataset
-        ]
+        rows = [(names[pair], cell) for pair, name, cell in table.entries() if name == dataset]
         if rows:
-            figures.append(figure(dataset, draw_scores(rows, table.measure, dataset)))
+            label = f"{measure.title} on {dataset}: mean and standard deviation of each pair"
+            drawn = draw_scores(rows, measure.title, label, is_time=measure.is_time)
+            figures.append(figure(dataset, drawn))
     is_repeated = any(cell.n_repeats > 1 for *_, cell in table.entries())
     mark = "mean and standard deviation over the trials" if is_repeated else "a single trial"
-    note = f"● {mark}; a ring marks the best."
-    if beside:
-        note += " ◇ published figure."
-    return tag("div", tag("h4", "Scores"), gallery(figures), tag("p", note, class_="note"))
+    note = tag("p", f"● {mark}; a ring marks the best.", class_="note")
+    return tag("div", tag("h4", "Scores"), gallery(figures), note)
 
 
 def _rank_plot(results: Results, table: Table, names: tables.Names) -> Markup | None:
@@ -271,11 +209,15 @@ def _rank_plot(results: Results, table: Table, names: tables.Names) -> Markup | 
     if ranked is None:
         return None
     pairs, ranking = ranked
-    drawn = draw_ranks([names[pair] for pair in pairs], ranking, table.measure.title)
+    ranks = sorted(zip(ranking.mean_ranks.tolist(), pairs, strict=True))
+    rows = [(names[pair], Cell(rank, math.nan, ranking.n_datasets)) for rank, pair in ranks]
+    label = f"{table.measure.title}: mean ranks over {ranking.n_datasets} datasets, best first"
+    drawn = draw_scores(rows, "mean rank, 1 is best", label)
     note = (
         f"Ranks of the means, averaged over the {ranking.n_datasets} datasets on which all pairs "
-        "were measured. A bar on the right joins pairs that do not differ significantly: their "
-        "mean ranks differ by less than the critical difference of Nemenyi's test at the 5% level."
+        "were measured. Pairs differ significantly if their mean ranks differ by more than "
+        f"{ranking.critical_difference:.2f}, the critical difference of Nemenyi's test at the 5% "
+        "level."
     )
     if math.isfinite(ranking.p_value):
         note += f" Friedman's test that all pairs are equal gives p = {ranking.p_value:.2g}."
@@ -284,35 +226,6 @@ def _rank_plot(results: Results, table: Table, names: tables.Names) -> Markup | 
         tag("h4", "Ranks over datasets"),
         tag("div", figure(None, drawn), tag("p", note, class_="note"), class_="beside"),
     )
-
-
-def _comparisons(results: Results, table: Table, names: tables.Names) -> Markup | None:
-    found = results.compare(table.measure.name)
-    if table.measure.of_scheme:
-        found = _keep_one_per_row(found, table)
-    if not found:
-        return None
-    note = (
-        "Number of splits on which the first pair is better, and the second; p is the p-value of "
-        "Wilcoxon's signed-rank test. Bold marks p ≤ 0.05. Splits of one dataset overlap, so the "
-        "p-values are too optimistic."
-    )
-    return details(
-        f"Paired comparisons, split by split ({len({each[2:4] for each in found})})",
-        tag("p", note, class_="note"),
-        tables.comparison_table(found, list(dict.fromkeys(each.dataset for each in found)), names),
-    )
-
-
-def _keep_one_per_row(found: Sequence[Comparison], table: Table) -> list[Comparison]:
-    """Return one comparison per two rows of a table in which methods share their values."""
-    first: dict[tuple[str, frozenset[PairName]], Comparison] = {}
-    for each in found:
-        one, other = table.row_of(each.one), table.row_of(each.other)
-        if one != other:
-            key = each.dataset, frozenset((one, other))
-            first.setdefault(key, each._replace(one=one, other=other))
-    return list(first.values())
 
 
 def times_section(results: Results, names: tables.Names) -> Markup | None:
@@ -341,39 +254,3 @@ def times_section(results: Results, names: tables.Names) -> Markup | None:
         "times", "Accuracy against time", tag("p", note, class_="note"), tables.legend(results),
         tabs(panels, "Time"),
     )  # fmt: skip
-
-
-def count_agreements(beside: Sequence[Beside]) -> tuple[int, int]:
-    """Return how many scores agree with the published ones or are better, and of how many.
-
-    Times do not count: they were measured on another machine.
-    """
-    scores = _without_times(beside)
-    return sum(each.verdict != "worse" for each in scores), len(scores)
-
-
-def published_section(beside: Sequence[Beside], names: tables.Names) -> Markup | None:
-    """Return the comparison with the published figures, measure by measure."""
-    if not beside:
-        return None
-    worse = [each for each in _without_times(beside) if each.verdict == "worse"]
-    note = (
-        "Our results compared with the tables in Peter Mills, “Solving for multi-class: a survey "
-        "and synthesis”. A result agrees if it is within two published standard deviations. "
-        "The published times were measured on another machine and do not count in the first "
-        "section."
-    )
-    number = f"{len(worse)} score{'s' if len(worse) != 1 else ''}"
-    return section(
-        "published",
-        "Compared with the paper",
-        tag("p", note),
-        tables.verdict_table(beside),
-        details(f"{number} worse than published", tables.beside_table(worse, names))
-        if worse
-        else None,
-    )
-
-
-def _without_times(beside: Sequence[Beside]) -> list[Beside]:
-    return [each for each in beside if not MEASURES[each.measure].is_time]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import product
 from os.path import commonpath
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -29,6 +30,9 @@ _RBF = KINDS["rbf"], 1.0, 3, 0.0
 _PAIR = np.array([[-1, 1]], dtype=np.int8)
 _MANY_CLASSES = 100
 """A number of classes too large to solve samples side by side."""
+
+_MORE_THAN_FEW = 16
+"""A number of samples that are evaluated side by side, if they have one feature."""
 
 _Calls = dict[str, list[tuple[Any, ...]]]
 """Arguments of the calls to each routine of a subject."""
@@ -107,7 +111,7 @@ def warm_up(
     --------
     >>> import polytomy as pt
     >>> pt.warm_up().n_routines  # doctest: +SKIP
-    20
+    19
     """
     started = perf_counter()
     _check_folder()
@@ -212,7 +216,7 @@ def examples() -> Iterator[Example]:
     Examples
     --------
     >>> sorted({example.subject for example in examples()})[:3]
-    ['banks', 'calibration', 'coupling']
+    ['banks', 'calibration', 'distances']
     """
     yield _training_example()
     yield from _solver_examples()
@@ -266,16 +270,18 @@ def _bank_examples() -> Iterator[Example]:
     weights = np.array([0, 1]), rows, sums
     block = np.eye(2), np.ones(2), np.ones(2), _RBF, np.empty((2, 2), np.float32), 0, 0
     yield Example("kernels", "store_products", block)
-    for dtype in (np.float64, np.float32):
-        centre = np.zeros(1, dtype)
-        dense = np.zeros((1, 1)), np.zeros((1, 1)), rows, centre, centre, _RBF, weights
-        yield Example("banks", "add_dense_scores", (*dense, np.zeros((1, 1))))
-        sparse = _sparse_row(dtype), _sparse_row(dtype), rows, 1, _RBF, weights
-        yield Example("banks", "add_sparse_scores", (*sparse, np.zeros((1, 1))))
+    # One sample, which is processed by itself, and more than a few.
+    for dtype, n_samples in product((np.float64, np.float32), (1, _MORE_THAN_FEW)):
+        centre, X, scores = np.zeros(1, dtype), np.zeros((n_samples, 1)), np.zeros((n_samples, 1))
+        dense = X, np.zeros((1, 1)), rows, centre, centre, _RBF, weights
+        yield Example("banks", "add_dense_scores", (*dense, scores))
+        sparse = _sparse_rows(dtype, n_samples), _sparse_rows(dtype, 1), rows, 1, _RBF, weights
+        yield Example("banks", "add_sparse_scores", (*sparse, scores))
 
 
-def _sparse_row(dtype: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    return np.ones(1, dtype), np.zeros(1, dtype=np.int32), np.array([0, 1], dtype=np.int32)
+def _sparse_rows(dtype: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    starts = np.arange(n_rows + 1, dtype=np.int32)
+    return np.ones(n_rows, dtype), np.zeros(n_rows, dtype=np.int32), starts
 
 
 def _solver_examples() -> Iterator[Example]:
@@ -288,10 +294,8 @@ def _solver_examples() -> Iterator[Example]:
     for negative, positive, n_classes in ((zero, one, 2), (*many, _MANY_CLASSES)):
         pairs = np.zeros((1, len(negative))), negative, positive, n_classes
         yield Example("least_squares", "couple_pairs", pairs)
-    row = np.array([0, 2]), np.array([0, 1]), np.array([-1.0, 1.0]), np.array([[1.0, -1], [-1, 1]])
-    # Samples are solved side by side; one without an answer is then solved separately.
-    yield Example("least_squares", "minimise_on_simplex", (np.array([[np.nan]]), *row, 2))
+    row = np.array([0, 2]), np.array([0, 1]), np.array([-1.0, 1.0])
+    yield Example("least_squares", "minimise_on_simplex", (answers, *row, 2))
     answer = np.array([[0.5, 0.5]])
     yield Example("divergence", "minimise_one_vs_rest", (answer, np.ones(2)))
     yield Example("divergence", "minimise_divergence", (_PAIR, answers, np.ones((1, 2)), True))
-    yield Example("coupling", "stationary_distribution", (zero, one, answers, 2))

@@ -295,9 +295,10 @@ def _unfold(scheme: Scheme) -> Scheme:
 class SchemeEnsemble:
     """Several schemes over the same classes, to be used as the `scheme` of a classifier.
 
-    The classifier averages the probabilities of the schemes. A dichotomy that occurs in several
-    schemes is trained once. An ensemble is immutable, and prints as the control texts of its
-    schemes.
+    A classifier pools the probabilities of the schemes: each has its own final calibration, and a
+    weight that is learnt from out-of-fold probabilities. Without a final calibration, they are
+    averaged. A dichotomy that occurs in several schemes is trained once. An ensemble is immutable,
+    and prints as the control texts of its schemes.
 
     Parameters
     ----------

@@ -14,14 +14,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.calibration.final import OutOfFoldAnswers
+from polytomy.calibration.pooling import pool_held_out
 from polytomy.errors import SchemeError
 from polytomy.learners.workload import TrainingOptions
+from polytomy.metrics import Metric
 from polytomy.model.arrangement import AUTO, Solver, gives_probabilities
-from polytomy.model.fitting import fit_binaries, plan_training
+from polytomy.model.fitting import (
+    TrainedBinaries,
+    TrainingPlan,
+    fit_binaries,
+    plan_training,
+)
 from polytomy.model.scheme_argument import SchemeArgument
-from polytomy.selection.candidates import default_candidates, describe_error
+from polytomy.selection.candidates import (
+    automatic_candidates,
+    describe_error,
+    separates_many_classes,
+)
 from polytomy.selection.race import (
     Entry,
+    Fold,
+    FoldMeasurer,
     FoldResult,
     Progress,
     Race,
@@ -38,8 +52,10 @@ Floats = NDArray[np.float64]
 DEFAULT_SCORING = ("log_loss", "uncertainty_coefficient")
 """The metrics of a search: one of probabilities, which decides, and one of predictions."""
 
-# With scheme="auto", a cheaper scheme is taken if its log-loss is at most this many times the
-# lowest.
+# With scheme="auto", a scheme takes the place of one-vs-one if its log-loss is lower by this many
+# standard errors of the difference. With one of them, chance chose worse schemes for small data.
+_CLEARLY_BETTER = 2.0
+# Among those, a cheaper scheme is taken if its log-loss is at most this many times the lowest.
 _AS_GOOD = 1.01
 
 
@@ -62,6 +78,48 @@ def choose_runner(race: Race) -> Runner:
     return measured[min(costs)[2]]
 
 
+def choose_members(race: Race, n_members: int) -> list[Runner]:
+    """Return the runners with the smallest losses, the best first."""
+    measured = [runner for runner in race.survivors if runner.is_measured]
+    best = race.leader(measured)
+    return sorted(measured, key=lambda runner: race.gap(runner, best)[0])[:n_members]
+
+
+def score_pool(
+    members: Sequence[Runner], setup: RaceSetup, folds: Sequence[Fold], metric: Metric
+) -> float:
+    """Return the mean score of a pool over the folds of a race, negated if it is a loss.
+
+    The weights for a fold are learnt from the probabilities on the other folds; without a final
+    calibration, a pool is the mean.
+
+    Parameters
+    ----------
+    members : runners that were measured on the same folds, with probabilities
+    setup : RaceSetup
+    folds : the folds of the race
+    metric : Metric
+    """
+    training, held_out = setup.training, [rows for _, rows in folds[: members[0].n_folds]]
+    rows, n_rows = np.concatenate(held_out), [len(each) for each in held_out]
+    fold_of = np.repeat(np.arange(len(n_rows)), n_rows)
+    proba = np.stack(
+        [np.concatenate([each.probabilities for each in runner.folds]) for runner in members]
+    )
+    if training.final_calibration is None:
+        pooled = proba.mean(axis=0)
+    else:
+        truth, weight = training.class_indices[rows], setup.sample_weight[rows]
+        answers = OutOfFoldAnswers(proba[0], np.empty((len(rows), 0)), truth, weight, fold_of)
+        pooled = pool_held_out(proba, answers, fold_of)
+    measurer, candidate, scores = FoldMeasurer(setup, [metric]), members[0].candidate, []
+    for fold, rows_of_fold in enumerate(held_out):
+        own = pooled[fold_of == fold]
+        values, _, _ = measurer.judge(candidate, rows_of_fold, own, own.argmax(axis=1))
+        scores.append(-metric.as_loss(values[metric.name]))
+    return float(np.mean(scores))
+
+
 def pareto_set(criteria: NDArray[np.float64]) -> list[int]:
     """Return the rows that no other row beats in one criterion without losing in another.
 
@@ -82,7 +140,7 @@ def pareto_set(criteria: NDArray[np.float64]) -> list[int]:
     ]
 
 
-def tabulate_race(race: Race, winner: Runner) -> dict[str, Any]:
+def tabulate_race(race: Race, chosen: Sequence[Runner]) -> dict[str, Any]:
     """Return the columns of a table of results, in the order of the candidates.
 
     Means and standard deviations are over the ``n_folds`` folds of a candidate.
@@ -98,7 +156,7 @@ def tabulate_race(race: Race, winner: Runner) -> dict[str, Any]:
     Parameters
     ----------
     race : Race
-    winner : the runner that was chosen
+    chosen : the runner that was chosen, or the members of a pool
     """
     runners, names = race.runners, list(race.survivors[0].folds[0].scores)
     best = race.leader(race.survivors)
@@ -133,7 +191,7 @@ def tabulate_race(race: Race, winner: Runner) -> dict[str, Any]:
         for name, values in scores.items()
     ]
     results["is_pareto"] = _are_pareto(np.stack([*losses, fit, predict], axis=2), is_run)
-    results["is_chosen"] = np.array([each is winner for each in runners])
+    results["is_chosen"] = np.array([each in chosen for each in runners])
     results["is_dropped"] = np.array([bool(each.reason) for each in runners])
     results["reason"] = _texts(each.reason for each in runners)
     # The columns of GridSearchCV.
@@ -229,9 +287,10 @@ def choose_scheme(
     """Return the scheme that suits the data, as a value of the parameter ``scheme``.
 
     The binaries of all candidates are trained once, with the folds of the calibrations, and each
-    dichotomy only once. The lowest out-of-fold log-loss wins, or a scheme within one percent of it
-    whose binaries train on fewer samples. If the solver gives no probabilities, those of the solver
-    "auto" are compared.
+    dichotomy only once. The first candidate, one-vs-one unless there are very many classes, is
+    taken unless the out-of-fold log-loss of another is clearly lower. Then the lowest wins, or the
+    one within one percent of it whose binaries train on the fewest samples. If the solver gives no
+    probabilities, those of the solver "auto" are compared.
 
     Parameters
     ----------
@@ -245,20 +304,46 @@ def choose_scheme(
     if n_classes < 3:  # there is only one scheme
         return "one-vs-one"
     setup = RaceSetup(X, y, estimator, training, models, class_order)
-    candidates = default_candidates(n_classes, solver, has_order=class_order is not None)
-    runners = [Runner(each) for each in candidates]
-    entries = make_schemes(runners, setup, np.arange(len(y)), is_lenient=True)
+    candidates = automatic_candidates(
+        n_classes,
+        solver,
+        has_order=class_order is not None,
+        is_multi_class=separates_many_classes(estimator, training.calibration),
+    )
+    race = Race([Runner(each) for each in candidates])
+    entries = make_schemes(race.runners, setup, np.arange(len(y)), is_lenient=True)
     if not entries:  # no scheme can have such labels
-        raise SchemeError(runners[0].reason)
+        raise SchemeError(race.runners[0].reason)
     final = "auto" if training.final_calibration is None else training.final_calibration
-    options = replace(training, final_calibration=final, wants_probabilities=True)
+    options = replace(
+        training, final_calibration=final, wants_probabilities=True, keep_out_of_fold=True
+    )
     compared = solver if gives_probabilities(solver) else AUTO
-    found = _compare(setup, entries, compared, options, progress)
-    lowest = min(loss for _, loss, _ in found)
-    good = [(cost, loss, number) for number, (_, loss, cost) in enumerate(found)
-            if loss <= _AS_GOOD * lowest]  # fmt: skip
-    # If nothing could be held out, there is no loss: the first, one-vs-one.
-    return found[min(good)[2] if good else 0][0].candidate.scheme
+    _compare(setup, entries, compared, options, progress)
+    failed = [runner for runner, _ in entries if runner.error is not None]
+    if len(failed) == len(entries) and failed[-1].error is not None:
+        raise failed[-1].error  # they all fail, usually for the same reason
+    warn_of_failures([(runner.candidate, runner.reason) for runner in failed])
+    found = race.survivors
+    measured = [runner for runner in found if runner.folds]
+    if not measured:  # nothing could be held out
+        return found[0].candidate.scheme
+    gaps = [race.gap(runner, measured[0]) for runner in measured]
+    better = [
+        runner
+        for runner, (gap, error) in zip(measured, gaps, strict=True)
+        if gap < -_CLEARLY_BETTER * error
+    ]
+    best = race.leader(better or measured[:1])
+    most = _AS_GOOD * _log_loss(best)
+    good = [runner for runner in better if _log_loss(runner) <= most] or [best]
+    chosen = min(good, key=lambda each: (each.folds[0].n_training_samples, _log_loss(each)))
+    return chosen.candidate.scheme
+
+
+def _log_loss(runner: Runner) -> float:
+    (result,) = runner.folds
+    return result.scores["log_loss"]
 
 
 def _compare(
@@ -267,30 +352,41 @@ def _compare(
     solver: Solver,
     options: TrainingOptions,
     progress: Progress | None,
-) -> list[tuple[Runner, float, int]]:
-    """Return runners with their out-of-fold log-loss and cost, without those that fail."""
+) -> None:
+    """Give each runner its out-of-fold result, or the reason why it failed."""
     schemes, classes = [scheme for _, scheme in entries], options.classes
     plan = plan_training(schemes, classes, setup.estimator, setup.models)
     try:
         with nullcontext(None) if progress is None else progress(len(plan.dichotomies)) as listener:
             trained = fit_binaries(plan.dichotomies, setup.X, options, listener)
-        found = []
-        for number, (runner, _) in enumerate(entries):
-            columns = plan.columns_of(number)
-            final = plan.only(number).compose(trained.take(columns), solver).final
-            loss = np.nan if final is None else final.score["log_loss"]
-            found.append((runner, loss, count_samples(plan, columns, options, slice(None))))
-        return found
-    except Exception:
+        results = [_judge(plan, trained, number, solver, options) for number in range(len(entries))]
+    except Exception as error:
         if len(entries) == 1:
-            raise
-    found, failed = [], []
+            ((runner, _),) = entries
+            runner.error, runner.reason = error, f"failed: {describe_error(error)}"
+            return
+    else:
+        for (runner, _), result in zip(entries, results, strict=True):
+            runner.folds += result
+        return
     for entry in entries:
-        try:
-            found += _compare(setup, [entry], solver, options, progress)
-        except Exception as error:
-            if entry is entries[-1] and not found:
-                raise  # they all fail, usually for the same reason
-            failed.append((entry[0].candidate, f"failed: {describe_error(error)}"))
-    warn_of_failures(failed)
-    return found
+        _compare(setup, [entry], solver, options, progress)
+
+
+def _judge(
+    plan: TrainingPlan,
+    trained: TrainedBinaries,
+    number: int,
+    solver: Solver,
+    options: TrainingOptions,
+) -> list[FoldResult]:
+    """Return the out-of-fold result of one of a plan's schemes; none if nothing is held out."""
+    columns = plan.columns_of(number)
+    composition = plan.only(number).compose(trained.take(columns), solver)
+    final, rows = composition.final, composition.out_of_fold
+    if final is None or final.probabilities is None or rows is None:
+        return []
+    of_class = final.probabilities[np.arange(len(rows.rows)), rows.class_indices]
+    losses = -np.log(np.maximum(of_class, np.finfo(np.float64).tiny))
+    n_samples = count_samples(plan, columns, options, slice(None))
+    return [FoldResult(final.score, losses, rows.weight, 0.0, 0.0, len(columns), n_samples)]

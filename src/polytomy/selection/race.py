@@ -176,6 +176,7 @@ class FoldResult(NamedTuple):
     weight : the weight of each loss
     fit_seconds, predict_seconds : float, as if this had been the only candidate
     n_binaries, n_training_samples : int, of its scheme
+    probabilities : array of shape (n_held_out, n_classes), if they are kept for a pool
     """
 
     scores: Mapping[str, float]
@@ -185,9 +186,10 @@ class FoldResult(NamedTuple):
     predict_seconds: float
     n_binaries: int
     n_training_samples: int
+    probabilities: Any = None
 
 
-@dataclass
+@dataclass(eq=False)
 class Runner:
     """A candidate and its results so far.
 
@@ -275,6 +277,7 @@ def run_race(
     is_lenient: bool = False,
     raises_failures: bool = False,
     drops_losers: bool = True,
+    n_members: int = 1,
     progress: Progress | None = None,
     on_fold: Callable[[Race], None] | None = None,
 ) -> Race:
@@ -292,10 +295,14 @@ def run_race(
     raises_failures : whether to raise the error of a candidate whose training or prediction fails;
         otherwise it is left out with a warning
     drops_losers : whether to drop candidates that clearly lose
+    n_members : number of candidates to choose for a pool; so many are never dropped as losers, and
+        the probabilities of held-out samples are kept
     progress : context manager that takes the number of partitions of a fold, such as `progress_bar`
     on_fold : called after each fold
     """
     deciding = metrics[0]
+    if n_members > 1:
+        _check_members(candidates, n_members)
     if deciding.needs_probabilities and not any(each.gives_probabilities for each in candidates):
         raise ArgumentError(
             Argument("scoring", deciding.name),
@@ -304,7 +311,7 @@ def run_race(
             ".",
         )
     race = Race([Runner(each) for each in candidates])
-    measurer = FoldMeasurer(setup, metrics)
+    measurer = FoldMeasurer(setup, metrics, keeps_probabilities=n_members > 1)
     started = perf_counter()
     for number, (rows, held_out) in enumerate(folds, start=1):
         entries = make_schemes(race.survivors, setup, rows, is_lenient=is_lenient)
@@ -328,10 +335,21 @@ def run_race(
             break
         if not drops_losers:
             continue
-        _drop_losers(race)
+        _drop_losers(race, n_members)
         if len(race.survivors) == 1:
             break
     return race
+
+
+def _check_members(candidates: Sequence[Candidate], n_members: int) -> None:
+    """Raise an ArgumentError if a candidate cannot be a member of a pool."""
+    for each in candidates:
+        if not each.gives_probabilities:
+            raise ArgumentError(
+                Argument("pool", n_members),
+                f" combines probabilities, and the solver of {each.name!r}, ",
+                f'"{each.solver}", gives none. Leave it out, or use another solver.',
+            )
 
 
 def _leave_out_failures(race: Race, number: int, *, raises_failures: bool) -> None:
@@ -365,13 +383,14 @@ def warn_of_failures(failures: Sequence[tuple[Candidate, str]]) -> None:
     warn_caller(f"candidate {first.name!r} is left out: it {reason}{also}.", FitFailedWarning)
 
 
-def _drop_losers(race: Race) -> None:
+def _drop_losers(race: Race, n_members: int) -> None:
     survivors = race.survivors
     best = race.leader(survivors)
-    for runner in survivors:
-        gap, error = race.gap(runner, best)
+    gaps = [race.gap(runner, best) for runner in survivors]
+    for k in np.argsort([gap for gap, _ in gaps], kind="stable")[n_members:]:
+        (gap, error), runner = gaps[k], survivors[k]
         n_values = sum(len(each.losses) for each in runner.folds)
-        if runner is not best and n_values >= _LEAST_SAMPLES and gap > _CLEAR_LOSS * error:
+        if n_values >= _LEAST_SAMPLES and gap > _CLEAR_LOSS * error:
             runner.reason = f"dropped after fold {race.n_folds} ({best.candidate.name} was better)"
 
 
@@ -396,6 +415,7 @@ def make_schemes(
                     random_state=setup.training.random_state,
                     class_order=setup.class_order,
                     warns_of_order=False,
+                    max_sides=setup.training.max_sides,
                 )
             for member in members_of(scheme):
                 check_solver(member, candidate.solver)
@@ -461,10 +481,12 @@ class FoldMeasurer:
     ----------
     setup : RaceSetup
     metrics : metrics to measure; the first one decides
+    keeps_probabilities : whether results keep the probabilities of held-out samples
     """
 
     setup: RaceSetup
     metrics: Sequence[Metric]
+    keeps_probabilities: bool = False
 
     def measure(
         self, entries: Sequence[Entry], rows: Rows, held_out: Rows, progress: Progress | None = None
@@ -481,10 +503,7 @@ class FoldMeasurer:
         together: dict[Any, tuple[TrainingOptions, list[Entry]]] = {}
         for entry in entries:
             candidate = entry[0].candidate
-            options = replace(
-                training,
-                wants_probabilities=True,
-            )
+            options = replace(training, wants_probabilities=True)
             if is_trained_without_calibration(candidate, training.calibration):
                 options = replace(training, calibration=None, final_calibration=None)
             key = (
@@ -686,7 +705,14 @@ class _Batch:
         n_samples = count_samples(plan, columns, self.measurer.setup.training, self.rows)
         n_binaries = sum(plan.dichotomies[column].is_counted for column in columns)
         runner.folds.append(
-            FoldResult(*judged, float(fit_seconds), float(predict_seconds), n_binaries, n_samples)
+            FoldResult(
+                *judged,
+                float(fit_seconds),
+                float(predict_seconds),
+                n_binaries,
+                n_samples,
+                scores if self.measurer.keeps_probabilities else None,
+            )
         )
 
 

@@ -191,6 +191,8 @@ DIVERGENCE = Method(
 _LIBSVM_TOLERANCE = 0.005
 _LIBSVM_STEPS = 100
 _LIBSVM_LEAST_SHARE = 1e-7
+# Replaces the outflow of a class if it has underflowed to zero.
+_LEAST_OUTFLOW = 1e-300
 # Size of the pair shares in memory at a time; each sample has an n_classes² matrix.
 _BLOCK_BYTES = 2**24
 
@@ -236,7 +238,9 @@ def solve_wu_lin_weng_1(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
 
     They solve p_i = Σ_j μ_ij (p_i + p_j)/(n_classes − 1), with the sum over the other classes. This
     is the stationary distribution of a Markov chain. A pair without an answer is left out of the
-    sums of both its classes.
+    sums of both its classes. If answers are missing or exactly 0 or 1, there may be several
+    stationary distributions, each on its own set of classes; the result is their least-norm
+    mixture.
 
     Parameters
     ----------
@@ -254,11 +258,69 @@ def solve_wu_lin_weng_1(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:
     array([[0.5714, 0.2857, 0.1429]])
     """
     pairs = _collect_pairs(code, decisions)
-    stationary = routine("stationary_distribution", "coupling")
-    probabilities: FloatArray = stationary(
-        pairs.first, pairs.second, pairs.decisions, code.n_classes
-    )
+    n_classes = code.n_classes
+    probabilities = np.zeros((len(pairs.decisions), n_classes))
+    is_connected = (np.abs(pairs.decisions) < 1.0).all(axis=1)  # every class can be reached
+    connected = np.flatnonzero(is_connected)
+    size = max(1, _BLOCK_BYTES // (8 * n_classes**2))
+    for start in range(0, len(connected), size):
+        rows = connected[start : start + size]
+        probabilities[rows] = _find_stationary(_rates(pairs, rows, n_classes))
+    for row in np.flatnonzero(~is_connected):
+        (rates,) = _rates(pairs, np.array([row]), n_classes)
+        for members in _closed_sets(rates):
+            (part,) = _find_stationary(rates[np.newaxis, members[:, np.newaxis], members])
+            # The least-norm mixture weights each part by the inverse of its squared length.
+            probabilities[row, members] = part / (part @ part)
+        probabilities[row] /= probabilities[row].sum()
     return probabilities
+
+
+def _rates(pairs: _Pairs, rows: NDArray[np.intp], n_classes: int) -> FloatArray:
+    """Return the rates at which the chains of some samples move from each class to each other.
+
+    From class j to class i it is μ_ij; zero for pairs without an answer.
+    """
+    answers = pairs.decisions[rows]
+    rates = np.zeros((len(rows), n_classes, n_classes))
+    rates[:, pairs.second, pairs.first] = np.nan_to_num((1.0 + answers) / 2.0)
+    rates[:, pairs.first, pairs.second] = np.nan_to_num((1.0 - answers) / 2.0)
+    return rates
+
+
+def _closed_sets(rates: FloatArray) -> list[NDArray[np.intp]]:
+    """Return the closed communicating classes of a chain, as sets of its states."""
+    reaches: NDArray[np.bool_] = (rates > 0) | np.eye(len(rates), dtype=np.bool_)
+    for middle in range(len(rates)):
+        reaches |= np.outer(reaches[:, middle], reaches[middle])
+    returns = reaches & reaches.T
+    return [
+        np.flatnonzero(returns[state])
+        for state in range(len(rates))
+        if np.array_equal(returns[state], reaches[state]) and returns[state].argmax() == state
+    ]
+
+
+def _find_stationary(rates: FloatArray) -> FloatArray:
+    """Return the stationary distributions of irreducible chains, given their rates.
+
+    They are found by the elimination of Grassmann, Taksar and Heyman (1985), which has no
+    subtractions, so that small probabilities stay accurate.
+    """
+    n_chains, n_states, _ = rates.shape
+    outflow = np.ones((n_chains, n_states))
+    for state in range(n_states - 1, 0, -1):
+        leaving = rates[:, state, :state]
+        outflow[:, state] = np.maximum(leaving.sum(axis=1), _LEAST_OUTFLOW)
+        entering = rates[:, :state, state] / outflow[:, state, np.newaxis]
+        rates[:, :state, :state] += entering[:, :, np.newaxis] * leaving[:, np.newaxis]
+    p = np.ones((n_chains, n_states))
+    for state in range(1, n_states):
+        p[:, state] = (p[:, :state] * rates[:, :state, state]).sum(axis=1) / outflow[:, state]
+        # Ratios of neighbours are multiplied; dividing by the largest prevents overflow.
+        p[:, : state + 1] /= p[:, : state + 1].max(axis=1, keepdims=True)
+    stationary: FloatArray = p / p.sum(axis=1, keepdims=True)
+    return stationary
 
 
 def solve_price(code: CodingMatrix, decisions: ArrayLike) -> FloatArray:

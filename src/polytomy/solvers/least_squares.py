@@ -24,8 +24,6 @@ from polytomy.scheme.structure import pair_of_each_row
 from polytomy.solvers.method import Method, check_decisions
 from polytomy.solvers.nested import NoGraphError, export_tree, multiply_down_tree
 
-_FEW_CLASSES = 64
-
 Floats = NDArray[np.float64]
 
 
@@ -108,12 +106,7 @@ def _solve_by_active_set(code: CodingMatrix, answers: Floats) -> Floats:
         # The routine does not weight rows. Rows of weight one are repeated; the others occur once.
         counts = (2 * code.row_weights).astype(np.intp)
         code, answers = CodingMatrix(code.matrix.repeat(counts, axis=0)), answers.repeat(counts, 1)
-    # If the code has no zeros, |Ap − r|² has the same quadratic part for every sample. With many
-    # classes and few rows, it is rarely needed.
-    is_needed = code.n_classes <= _FEW_CLASSES or code.n_partitions > code.n_classes
-    is_shared = code.is_strict and is_needed
-    dense = code.matrix.astype(np.float64) if is_shared else np.empty((0, 0))
-    return _run("minimise_on_simplex", answers, *code.row_lists, dense.T @ dense, code.n_classes)
+    return _run("minimise_on_simplex", answers, *code.row_lists, code.n_classes)
 
 
 def _run(name: str, *arguments: NDArray[np.generic] | int) -> Floats:

@@ -18,14 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from polytomy.datasets import FORMATS, Data, read_data, write_data
-from polytomy.errors import (
-    Argument,
-    ArgumentError,
-    DataError,
-    PolytomyError,
-    PolytomyWarning,
-    warn_caller,
-)
+from polytomy.errors import Argument, ArgumentError, DataError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.label_order import has_natural_order, match_class_order, sort_naturally
 from polytomy.inputs.rows import refuse_masked
@@ -210,7 +203,6 @@ _ENDINGS = (
     *dict.fromkeys(f"{ending}{zipped}" for ending in _TEXT_ENDINGS for zipped in (".gz", "")),
     *FORMATS["parquet"].endings,
     *FORMATS["npz"].endings,
-    *FORMATS["lvq"].endings,
 )
 _ORDER_FILE = "class_order.json"
 
@@ -232,12 +224,11 @@ def load_datasets(
     Parameters
     ----------
     datasets : names, or a dict from names to pairs (X, y), optional
-        By default all datasets in the folder; a warning lists the files that were skipped, and why.
-        Without a folder, those bundled with scikit-learn.
+        By default all datasets in the folder, or without a folder those bundled with scikit-learn.
     folder : folder of files NAME.csv.gz or NAME.csv with the label in the last column, optional
-        Also NAME.tsv, NAME.svmlight (or .svm, .libsvm, .scale), NAME.parquet, NAME.npz and
-        NAME.lvq. An optional file class_order.json maps names to classes in order. The path of one
-        file is a folder with only this file.
+        Also NAME.tsv, NAME.svmlight (or .svm, .libsvm, .scale), NAME.parquet and NAME.npz.
+        An optional file class_order.json maps names to classes in order. The path of one file is a
+        folder with only this file.
     paper : whether to load only the datasets of Mills's experiments that are in the folder
     class_order : all labels from first to last, or a dict of these by dataset, optional
     reading : further arguments of `polytomy.datasets.read_data`, such as target, optional
@@ -265,8 +256,13 @@ def load_datasets(
     if names is not None and not names:
         raise ArgumentError(Argument("datasets"), " is empty. Name at least one dataset.")
     files = {} if folder is None else _find_files(Path(folder))
-    if names is None and folder is not None and Path(folder).is_file():
-        names = list(files)
+    if names is None:
+        known = [*CATALOGUE] if paper else [*CATALOGUE, *sorted(files)]
+        names = [name for name in dict.fromkeys(known) if name in files]
+        if folder is None:
+            names = list(BUNDLED)
+        elif not names:
+            raise DataError(f"{folder} has no dataset of the paper; it has {', '.join(files)}.")
     orders = {} if folder is None else _read_orders(Path(folder))
 
     def load(name: str) -> Dataset:
@@ -284,10 +280,7 @@ def load_datasets(
             order = class_order
         return Dataset(str(name), X, y, order)
 
-    if names is None and folder is not None:
-        loaded = _read_all(Path(folder), files, load, paper=paper)
-    else:
-        loaded = [load(name) for name in names or BUNDLED]
+    loaded = [load(name) for name in names]
     for name in class_order if isinstance(class_order, Mapping) else ():
         if name not in (known := [each.name for each in loaded]):
             raise ArgumentError(
@@ -342,35 +335,6 @@ def _read_file(
     return data.X, data.y, order
 
 
-def _read_all(
-    folder: Path, files: Mapping[str, Path], load: Callable[[str], Dataset], *, paper: bool
-) -> list[Dataset]:
-    """Load all datasets of a folder that can be used, and warn about all other files."""
-    skipped: dict[str, Sequence[Any]] = {}
-    for path in sorted(folder.iterdir()):
-        is_hidden = path.name.startswith(".") or path.name == _ORDER_FILE or not path.is_file()
-        if not (paper or is_hidden or path in files.values()):
-            other = files.get(_dataset_name(path))
-            skipped[path.name] = [f"{other.name} is used" if other else "not a data file"]
-    loaded = []
-    for name in dict.fromkeys(name for name in (*CATALOGUE, *sorted(files)) if name in files):
-        if paper and name not in CATALOGUE:
-            skipped[files[name].name] = ["not a dataset of the paper"]
-            continue
-        try:
-            loaded.append(load(name))
-        except PolytomyError as error:
-            skipped[files[name].name] = error.args
-    reasons: list[Any] = []
-    for file, parts in skipped.items():
-        reasons += ["; " if reasons else "", f"{file} (", *parts, ")"]
-    if not loaded:
-        raise DataError(f"{folder} has no dataset that can be used: ", *reasons, ".")
-    if skipped:
-        warn_caller(PolytomyWarning(f"Skipped in {folder}: ", *reasons, "."), PolytomyWarning)
-    return loaded
-
-
 def _dataset_name(path: Path) -> str:
     """Return the name of the dataset in a data file; empty for other files."""
     endings = (ending for ending in _ENDINGS if path.name.endswith(ending))
@@ -412,125 +376,73 @@ def _read_orders(folder: Path) -> dict[str, list[str]]:
         ) from None
 
 
-class DatasetCheck(NamedTuple):
-    """Whether a dataset is the one used in the experiments.
-
-    Attributes
-    ----------
-    problems : differences in the number of features, classes or samples
-    has_same_values : whether the checksum of the features matches
-    """
-
-    problems: list[str]
-    has_same_values: bool
-
-    def __str__(self) -> str:
-        if self.problems:
-            return f"not the dataset of the experiments: {'; '.join(self.problems)}"
-        if not self.has_same_values:
-            return "not the dataset of the experiments: same size and classes, different values"
-        return "the dataset of the experiments"
-
-
-def check_dataset(dataset: Dataset, known: KnownDataset) -> DatasetCheck:
-    """Compare a dataset with its entry in the catalogue.
+def find_differences(dataset: Dataset, known: KnownDataset) -> str:
+    """Return how a dataset differs from its entry in the catalogue; empty if it does not.
 
     Examples
     --------
     >>> land = Dataset("land", np.eye(4), ["a", "a", "b", "b"])
-    >>> print(check_dataset(land, KnownDataset("land", 3, ("a", "b"), (2, 2), "", None)))
-    not the dataset of the experiments: 4 features instead of 3
+    >>> find_differences(land, KnownDataset("land", 3, ("a", "b"), (2, 2), "", None))
+    '4 features instead of 3'
     """
-    problems = []
-    n_samples, n_features = dataset.X.shape
-    if n_features != known.n_features:
-        problems.append(f"{n_features} features instead of {known.n_features}")
-    if len(dataset.classes) != len(known.classes):
-        problems.append(f"{len(dataset.classes)} classes instead of {len(known.classes)}")
-    if n_samples != known.n_samples:
-        problems.append(f"{n_samples} samples instead of {known.n_samples}")
-    elif sorted(dataset.counts) != sorted(known.counts):
+    sizes = {
+        "features": (dataset.X.shape[1], known.n_features),
+        "classes": (len(dataset.classes), len(known.classes)),
+        "samples": (dataset.X.shape[0], known.n_samples),
         # Labels may be spelled differently, so only the class sizes are compared.
-        problems.append(
-            f"class sizes {', '.join(map(str, sorted(dataset.counts)))} instead of "
-            f"{', '.join(map(str, sorted(known.counts)))}"
-        )
-    return DatasetCheck(problems, not problems and compute_checksum(dataset.X) == known.checksum)
+        "samples of the classes": (sorted(dataset.counts), sorted(known.counts)),
+    }
+    for what, (found, expected) in sizes.items():
+        if found != expected:
+            return f"{found} {what} instead of {expected}"
+    return "" if compute_checksum(dataset.X) == known.checksum else "different values"
 
 
-def fetch_dataset(
-    name: str, folder: str | os.PathLike[str], *, accept_other_values: bool = False
-) -> tuple[Path, DatasetCheck]:
+def fetch_dataset(name: str, folder: str | os.PathLike[str]) -> Path:
     """Download a dataset of the experiments from openml.org, unless the folder has it.
 
-    Raises DataError if the data differs from that of the experiments. Such data is not written,
-    and a file that was already there is left alone.
+    Raises DataError, and writes nothing, if the data differs from that of the experiments.
 
     Parameters
     ----------
     name : name of a dataset in CATALOGUE
     folder : where to write NAME.csv.gz; created if missing
-    accept_other_values : accept data of the right size and classes whatever its checksum
-        Some copies of a dataset have more or fewer digits.
 
     Returns
     -------
-    path : path of the file
-    check : whether it is the dataset of the experiments
+    path of the file
     """
+    from sklearn.datasets import fetch_openml
+
     if name not in CATALOGUE:
         raise ArgumentError(
             f"Dataset {name!r} is unknown.{did_you_mean(name, CATALOGUE)} Use one of "
             f"{', '.join(CATALOGUE)}."
         )
-    known, home = CATALOGUE[name], Path(folder)
-    paths = [home / f"{name}{ending}" for ending in _ENDINGS]
-    path = next((path for path in paths if path.is_file()), paths[0])
+    known, paths = CATALOGUE[name], [Path(folder, f"{name}{ending}") for ending in _ENDINGS]
+    path = next(filter(Path.is_file, paths), paths[0])
     way_out = f"If you have a copy, save it as {path}: one row per sample, the label last."
     if path.is_file():
-        check = check_dataset(load_datasets([name], home)[0], known)
-        _raise_if_different(
-            f"{path} is", check, "Move it away to download it.", accept_other_values
-        )
-        return path, check
+        return path
     if known.openml is None:
         raise DataError(f"{name} is not available from openml.org. {way_out}")
-    X, labels = _download(known, way_out)
-    dataset = Dataset(name, X, labels)
-    check = check_dataset(dataset, known)
-    _raise_if_different(f"{name} at openml.org is", check, way_out, accept_other_values)
-    home.mkdir(parents=True, exist_ok=True)
-    features = tuple(f"f{k}" for k in range(X.shape[1]))
-    write_data(path, Data(X, dataset.y, features, np.arange(1, len(X) + 1)))
-    return path, check
-
-
-def _raise_if_different(
-    subject: str, check: DatasetCheck, way_out: str, accept_other_values: bool
-) -> None:
-    if check.problems:
-        raise DataError(f"{subject} {check}. {way_out}")
-    if not check.has_same_values and not accept_other_values:
-        accept = Argument("accept_other_values", True)
-        raise DataError(f"{subject} {check}. {way_out} Or accept it with ", accept, ".")
-
-
-def _download(known: KnownDataset, way_out: str) -> tuple[np.ndarray, np.ndarray]:
-    from sklearn.datasets import fetch_openml
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about its retry; a failure is reported below
             found = fetch_openml(
                 data_id=known.openml, as_frame=False, parser="liac-arff", cache=False, n_retries=1
             )
-    except OSError as error:
-        reason = getattr(error, "reason", None) or error
+    except (OSError, ValueError) as error:  # no network, or a checksum that does not match
+        raise DataError(f"Could not download {name} from openml.org: {error}. {way_out}") from None
+    X = np.asarray(found.data, dtype=np.float64)
+    dataset = Dataset(name, X, np.asarray(found.target))
+    differences = find_differences(dataset, known)
+    if differences:
         raise DataError(
-            f"Could not download {known.name} from openml.org: {reason}. {way_out}"
-        ) from None
-    except ValueError as error:  # their checksum does not match
-        raise DataError(
-            f"The download of {known.name} from openml.org is damaged: {error}. {way_out}"
-        ) from None
-    return np.asarray(found.data, dtype=np.float64), np.asarray(found.target)
+            f"{name} at openml.org is not the dataset of the experiments: it has {differences}. "
+            f"{way_out}"
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    features = tuple(f"f{k}" for k in range(X.shape[1]))
+    write_data(path, Data(X, dataset.y, features, np.arange(1, len(X) + 1)))
+    return path

@@ -1,7 +1,4 @@
-"""What trials compare, pairs of a scheme and a solver, how they do it, and one trial.
-
-Pairs of one configuration share its scheme, and its binaries, apart from those with a final
-calibration: they need out-of-fold scores, which take time that the others do not need."""
+"""What trials compare, pairs of a scheme and a solver, how they do it, and one trial."""
 
 from __future__ import annotations
 
@@ -33,20 +30,20 @@ from polytomy.inputs.rows import take_rows
 from polytomy.learners.specification import estimator_from, specification_of
 from polytomy.learners.svm.machines import pool_by_bytes
 from polytomy.learners.trained import TrainedBinary
-from polytomy.learners.workload import TrainingOptions
 from polytomy.metrics import METRICS, JudgedSamples
 from polytomy.metrics.scores import check_bins, reliability_sums
 from polytomy.model.arrangement import (
     AUTO,
     Solver,
-    bind_classes,
-    check_solver,
     facts_from,
     gives_probabilities,
 )
 from polytomy.model.composition import Composition
-from polytomy.model.fitting import TrainedBinaries, TrainingPlan, fit_binaries, plan_training
-from polytomy.model.scheme_argument import SchemeArgument, members_of, scheme_from
+from polytomy.model.scheme_argument import (
+    SchemeArgument,
+    is_list_of_schemes,
+    scheme_from,
+)
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import short_name, split_solver
 from polytomy.solvers.solving import find_method
@@ -217,8 +214,9 @@ def _named_schemes(schemes: Any) -> list[tuple[str, SchemeArgument, Solver | Non
 
 def _check_scheme(scheme: SchemeArgument) -> None:
     """Raise an error now for text that cannot be a scheme for any dataset."""
-    if isinstance(scheme, str) and scheme not in SCHEME_NAMES:
-        scheme_from(scheme, ["a", "b"])
+    for each in scheme if is_list_of_schemes(scheme) else [scheme]:
+        if isinstance(each, str) and each not in SCHEME_NAMES:
+            scheme_from(each, ["a", "b"])
 
 
 def _describe_scheme(scheme: SchemeArgument) -> str:
@@ -228,6 +226,8 @@ def _describe_scheme(scheme: SchemeArgument) -> str:
         return str(scheme_from(scheme, ["a", "b"]))  # a file is identified by its content
     if callable(scheme):
         return _describe_function(scheme)
+    if is_list_of_schemes(scheme):
+        return " + ".join(map(_describe_scheme, scheme))
     return str(np.asarray(getattr(scheme, "matrix", scheme)).tolist())
 
 
@@ -381,53 +381,9 @@ _NOT_CALIBRATED = (
 )
 
 
-class Made(NamedTuple):
-    """The scheme of a configuration in one trial, or why it cannot be made.
-
-    Attributes
-    ----------
-    scheme : Scheme or SchemeEnsemble; None if there is a problem
-    problem : str, empty if there is none
-    seconds : time to make the scheme
-    """
-
-    scheme: Scheme | SchemeEnsemble | None
-    problem: str = ""
-    seconds: float = 0.0
-
-
-class Training(NamedTuple):
-    """The trained binaries of a configuration.
-
-    Attributes
-    ----------
-    plan : TrainingPlan
-    trained : TrainedBinaries
-    seconds : time to make the scheme and to train, as if this had been the only configuration
-    """
-
-    plan: TrainingPlan
-    trained: TrainedBinaries
-    seconds: float
-
-    def compose(self, pair: Pair) -> tuple[Composition, float]:
-        """Return the composition of a pair, and its total training time in seconds.
-
-        Learning a final calibration counts as training.
-        """
-        started = perf_counter()
-        trained = self.trained.with_final_calibration(pair.final_calibration)
-        composition = self.plan.compose(trained, pair.solver)
-        return composition, self.seconds + perf_counter() - started
-
-
 @dataclass(eq=False)
 class Trial:
-    """One trial, in which pairs share schemes and binaries.
-
-    Configurations are trained one by one, to measure the time of each. Out-of-fold scores take
-    time that pairs without a final calibration do not need, so a configuration is trained once with
-    them and once without.
+    """One trial, in which pairs of one scheme and final calibration share their binaries.
 
     Parameters
     ----------
@@ -443,74 +399,90 @@ class Trial:
     split: Split
     n_jobs: int | None = None
     on_trained: Callable[[str], None] | None = None
-    made: dict[str, Made] = field(default_factory=dict)
-    trained: dict[tuple[str, bool], Training] = field(default_factory=dict)
+    schemes: dict[str, str] = field(default_factory=dict)
+    trained: dict[tuple[str, str | None], tuple[PolytomyClassifier, float]] = field(
+        default_factory=dict
+    )
 
-    def make_scheme(self, pair: Pair) -> Made:
-        """Return the scheme of a pair's configuration, made from the training samples."""
-        if pair.configuration not in self.made:
-            classes, split = self.dataset.classes, self.split
-            started = perf_counter()
-            try:
-                scheme = scheme_from(
-                    pair.scheme,
-                    classes,
-                    X=split.X_train,
-                    y=split.y_train,
-                    random_state=split.seed,
-                    class_order=classes,
-                )
-                for member in members_of(scheme):
-                    bind_classes(member, classes)
-                found = Made(scheme, seconds=perf_counter() - started)
-            except PolytomyError as error:
-                found = Made(None, str(error))
-            self.made[pair.configuration] = found
-        return self.made[pair.configuration]
-
-    def train(self, pair: Pair, made: Made) -> Training:
-        """Return the binaries of a pair's configuration, with out-of-fold scores if needed."""
-        key = pair.configuration, pair.is_calibrated
+    def fit(self, pair: Pair) -> tuple[PolytomyClassifier, float]:
+        """Return the fitted classifier of a pair, and how many seconds its training took."""
+        key = pair.configuration, pair.final_calibration
         if key not in self.trained:
-            classes = np.array(self.dataset.classes, dtype=object)
-            options = TrainingOptions(
+            classifier = PolytomyClassifier(
+                self.estimator,
+                pair.scheme,
+                solver=pair.solver,
                 calibration=CALIBRATION,
-                # Any will do: each pair learns its own from the out-of-fold scores.
-                final_calibration="bias" if pair.is_calibrated else None,
+                final_calibration=pair.final_calibration,
                 cv=FOLDS,
                 random_state=self.split.seed,
                 n_jobs=self.n_jobs,
-                classes=classes,
-                class_indices=self.split.class_indices_train,
+                class_order=self.dataset.classes,
             )
             started = perf_counter()
-            assert made.scheme is not None
-            plan = plan_training([made.scheme], classes, self.estimator)
-            trained = fit_binaries(plan.dichotomies, self.split.X_train, options)
-            seconds = made.seconds + perf_counter() - started
-            self.trained[key] = Training(plan, trained, seconds)
+            classifier.fit(self.split.X_train, self.split.y_train)
+            self.trained[key] = classifier, perf_counter() - started
             if self.on_trained is not None:
-                name = f"{pair.configuration}, calibrated" if key[1] else pair.configuration
-                self.on_trained(name)
-        return self.trained[key]
+                is_calibrated = ", calibrated" if pair.is_calibrated else ""
+                self.on_trained(f"{pair.configuration}{is_calibrated}")
+        classifier, seconds = self.trained[key]
+        if classifier.solver == pair.solver:
+            return classifier, seconds
+        started = perf_counter()
+        classifier = classifier.with_solver(pair.solver)
+        return classifier, seconds + perf_counter() - started
 
     def measure(self, pair: Pair) -> dict[str, Any]:
         """Return the cell of a pair; see `measure_trial`."""
         cell: dict[str, Any] = {"configuration": pair.configuration, "method": pair.method}
         if pair.final_calibration is not None:
             cell["final_calibration"] = pair.final_calibration
-        made = self.make_scheme(pair)
-        if made.scheme is None:
-            return cell | {"problem": made.problem}
+        self.schemes.setdefault(pair.configuration, "")
         try:
-            for member in members_of(made.scheme):
-                check_solver(member, pair.solver)
+            classifier, seconds = self.fit(pair)
         except PolytomyError as error:
             return cell | {"problem": str(error)}
-        composition, fit_seconds = self.train(pair, made).compose(pair)
-        if pair.is_calibrated and composition.final is None:
+        if pair.is_calibrated and classifier.composition_.final is None:
             return cell | {"problem": _NOT_CALIBRATED}
-        return cell | {"problem": ""} | _score(composition, fit_seconds, self.split)
+        self.schemes[pair.configuration] = str(classifier.scheme_)
+        return cell | {"problem": ""} | self._score(classifier.composition_, seconds)
+
+    def _score(self, composition: Composition, fit_seconds: float) -> dict[str, Any]:
+        """Return the measures, the confusion matrix and the reliability of a trained pair."""
+        seconds, scores = _predict(composition, self.split.X_test)
+        indices = {label: index for index, label in enumerate(composition.classes.tolist())}
+        # The classes of the dataset have an order of their own.
+        order = np.array([indices[label] for label in self.dataset.classes])
+        truth, predicted = self.split.class_indices_test, composition.winners(scores)
+        judged = JudgedSamples(
+            truth,
+            scores[:, order],
+            np.ones(len(truth)),
+            range(len(order)),
+            np.argsort(order)[predicted],
+            facts_from(composition.solver),
+        )
+        confusion = np.zeros((len(order), len(order)), dtype=np.int64)
+        np.add.at(confusion, (judged.truth, judged.predicted), 1)
+        found: dict[str, Any] = {
+            name: METRICS[name].function(judged) if METRICS[name].can_judge(judged) else None
+            for name in MEASURES
+            if name in METRICS
+        }
+        found |= {
+            "fit_seconds": fit_seconds,
+            "predict_seconds": seconds,
+            "n_binaries": sum(each.is_counted for each in composition.dichotomies),
+            "n_support_vectors": count_support_vectors(composition.binaries),
+        }
+        if composition.final is not None:
+            expected = {f"out_of_fold_{name}": x for name, x in composition.final.score.items()}
+            found |= {name: expected[name] for name in MEASURES if name in expected}
+        reliability = None
+        if composition.gives_probabilities:
+            by_class = reliability_sums(judged, check_bins(_RELIABILITY_BINS))
+            reliability = by_class.sum(axis=0).T.round(9).tolist()
+        return {"scores": found, "confusion": confusion.tolist(), "reliability": reliability}
 
 
 def measure_trial(
@@ -562,41 +534,9 @@ def measure_trial(
         "n_jobs": n_jobs,
         "seconds": perf_counter() - started,
         "warnings": sorted({str(each.message) for each in own}),
-        "schemes": {
-            name: "" if each.scheme is None else str(each.scheme)
-            for name, each in trial.made.items()
-        },
+        "schemes": trial.schemes,
         "cells": cells,
     }
-
-
-def _score(composition: Composition, fit_seconds: float, split: Split) -> dict[str, Any]:
-    """Return the measures, the confusion matrix and the reliability of a trained pair."""
-    seconds, scores = _predict(composition, split.X_test)
-    truth, predicted = split.class_indices_test, composition.winners(scores)
-    weight, known = np.ones(len(truth)), facts_from(composition.solver)
-    judged = JudgedSamples(truth, scores, weight, range(scores.shape[1]), predicted, known)
-    confusion = np.zeros((scores.shape[1], scores.shape[1]), dtype=np.int64)
-    np.add.at(confusion, (judged.truth, judged.predicted), 1)
-    found: dict[str, Any] = {
-        name: METRICS[name].function(judged) if METRICS[name].can_judge(judged) else None
-        for name in MEASURES
-        if name in METRICS
-    }
-    found |= {
-        "fit_seconds": fit_seconds,
-        "predict_seconds": seconds,
-        "n_binaries": sum(each.is_counted for each in composition.dichotomies),
-        "n_support_vectors": count_support_vectors(composition.binaries),
-    }
-    if composition.final is not None:
-        expected = {f"out_of_fold_{name}": x for name, x in composition.final.score.items()}
-        found |= {name: expected[name] for name in MEASURES if name in expected}
-    reliability = None
-    if composition.gives_probabilities:
-        by_class = reliability_sums(judged, check_bins(_RELIABILITY_BINS))
-        reliability = by_class.sum(axis=0).T.round(9).tolist()
-    return {"scores": found, "confusion": confusion.tolist(), "reliability": reliability}
 
 
 def _predict(composition: Composition, X: Any) -> tuple[float, Floats]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -27,9 +27,6 @@ class Measure(NamedTuple):
     name : key in files
     title : heading of its table
     best : which value is best, "largest" or "smallest"; None if neither is
-    of_scheme : whether all methods of a configuration share the value
-    counts_calibration : whether a final calibration adds to the value, so that methods with one
-        do not share it
     short_title : heading of a narrow column
     is_time : whether it is a time, which depends on the machine
     """
@@ -37,8 +34,6 @@ class Measure(NamedTuple):
     name: str
     title: str
     best: Literal["largest", "smallest"] | None = "smallest"
-    of_scheme: bool = False
-    counts_calibration: bool = False
     short_title: str = ""
     is_time: bool = False
 
@@ -53,21 +48,14 @@ _COSTS = {
             "out_of_fold_log_loss",
             "Out-of-fold log-loss, expected from training",
             None,
-            short_title="expected log-loss",
+            "expected log-loss",
         ),
+        Measure("fit_seconds", "Training time (seconds)", "smallest", "training s", is_time=True),
         Measure(
-            "fit_seconds",
-            "Training time (seconds)",
-            of_scheme=True,
-            counts_calibration=True,
-            short_title="training s",
-            is_time=True,
+            "predict_seconds", "Prediction time (seconds)", "smallest", "prediction s", is_time=True
         ),
-        Measure(
-            "predict_seconds", "Prediction time (seconds)", short_title="prediction s", is_time=True
-        ),
-        Measure("n_binaries", "Number of binaries", None, True, short_title="binaries"),
-        Measure("n_support_vectors", "Number of support vectors", None, True, False, "vectors"),
+        Measure("n_binaries", "Number of binaries", None, "binaries"),
+        Measure("n_support_vectors", "Number of support vectors", None, "vectors"),
     )
 }
 
@@ -245,15 +233,12 @@ class Ranking(NamedTuple):
     p_value : p-value of Friedman's test that all methods are equal; NaN for fewer than three
     critical_difference : mean ranks that differ by more are significantly different by Nemenyi's
         test
-    groups : maximal groups of two or more methods that do not differ significantly, as indices,
-        best first; for the diagram
     n_datasets : number of datasets
     """
 
     mean_ranks: Floats
     p_value: float
     critical_difference: float
-    groups: list[list[int]]
     n_datasets: int
 
 
@@ -289,22 +274,7 @@ def rank_methods(values: ArrayLike, *, largest_is_best: bool, level: float = 0.0
         p_value = 1.0 if is_alike else float(stats.friedmanchisquare(*table.T).pvalue)
     quantile = stats.studentized_range.ppf(1 - level, n_methods, np.inf) / np.sqrt(2)
     difference = float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets)))
-    return Ranking(
-        mean_ranks, p_value, difference, _find_groups(mean_ranks, difference), n_datasets
-    )
-
-
-def _find_groups(mean_ranks: Floats, difference: float) -> list[list[int]]:
-    order = np.argsort(mean_ranks, kind="stable").tolist()
-    groups: list[list[int]] = []
-    end = 0
-    for start, first in enumerate(order):
-        reach = [i for i in order[start:] if mean_ranks[i] - mean_ranks[first] <= difference]
-        # A group that ends where an earlier one ends is contained in it.
-        if len(reach) > 1 and start + len(reach) > end:
-            groups.append(reach)
-            end = start + len(reach)
-    return groups
+    return Ranking(mean_ranks, p_value, difference, n_datasets)
 
 
 # -- results ---------------------------------------------------------------------------------------
@@ -365,7 +335,7 @@ class Table(NamedTuple):
     ----------
     measure : Measure
     datasets : names of the columns
-    rows : names of the rows; the method is empty if all methods of a configuration share the value
+    rows : names of the pairs
     cells : one list per row; None where nothing was measured
     """
 
@@ -376,8 +346,7 @@ class Table(NamedTuple):
 
     def cell(self, pair: PairName, column: int = 0) -> Cell | None:
         """Return the value of a pair on a dataset, given by its column; None if there is none."""
-        row = self.row_of(pair)
-        return self.cells[self.rows.index(row)][column] if row in self.rows else None
+        return self.cells[self.rows.index(pair)][column] if pair in self.rows else None
 
     def entries(self) -> Iterator[tuple[PairName, str, Cell]]:
         """Yield the pair, the dataset and the value of every cell that was measured."""
@@ -385,10 +354,6 @@ class Table(NamedTuple):
             for dataset, cell in zip(self.datasets, cells, strict=True):
                 if cell is not None:
                     yield pair, dataset, cell
-
-    def row_of(self, pair: PairName) -> PairName:
-        """Return the name of the row with the values of a pair."""
-        return (pair[0], "") if self.measure.of_scheme and pair not in self.rows else pair
 
 
 class Comparison(NamedTuple):
@@ -513,21 +478,10 @@ class Results:
         rows = {
             pair: [self.cell(measure, name, pair) for name in self.datasets] for pair in self.pairs
         }
-        if found.of_scheme:
-            apart = self._calibrated() if found.counts_calibration else set()
-            rows = _merge_methods(rows, apart)
         rows = {pair: cells for pair, cells in rows.items() if any(cells)}
         if found.best is not None:
             _mark_best(list(rows.values()), largest=found.best == "largest")
         return Table(found, list(self.datasets), list(rows), list(rows.values()))
-
-    def _calibrated(self) -> set[PairName]:
-        return {
-            (cell["configuration"], cell["method"])
-            for record in self.records
-            for cell in record["cells"]
-            if "final_calibration" in cell
-        }
 
     def tables(self) -> list[Table]:
         """Return a table for every measure that has values."""
@@ -603,23 +557,6 @@ class Results:
             f"<Results: {len(self.records)} trials of {len(self.pairs)} pairs on "
             f"{len(self.datasets)} datasets>"
         )
-
-
-def _merge_methods(
-    rows: Mapping[PairName, list[Cell | None]], apart: Collection[PairName]
-) -> dict[PairName, list[Cell | None]]:
-    """Merge rows by configuration, taking each value from the first method that has it.
-
-    Rows in `apart` are not merged.
-    """
-    merged: dict[PairName, list[Cell | None]] = {}
-    for pair, cells in rows.items():
-        row = pair if pair in apart else (pair[0], "")
-        before = merged.get(row, [None] * len(cells))
-        merged[row] = [
-            old if old is not None else new for old, new in zip(before, cells, strict=True)
-        ]
-    return merged
 
 
 def _mark_best(rows: list[list[Cell | None]], *, largest: bool) -> None:

@@ -17,7 +17,8 @@ import numpy as np
 from polytomy.designs import empirical_tree
 from polytomy.designs.registry import uses_class_order
 from polytomy.distances import hausdorff
-from polytomy.errors import Argument, ArgumentError, ClassOrderWarning, warn_caller
+from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.label_order import order_labels
 from polytomy.inputs.sparse import is_sparse
 from polytomy.learners.preparation import accepts_missing
 from polytomy.model.arrangement import Solver
@@ -30,9 +31,9 @@ from polytomy.trials.protocol import (
     pairs_from,
     standardise,
 )
-from polytomy.trials.results import MAIN_MEASURES, Results
-from polytomy.trials.store import Store, lock_tables
-from polytomy.trials.tables import table_to_text, write_tables
+from polytomy.trials.results import Results
+from polytomy.trials.store import Store
+from polytomy.trials.tables import write_tables
 
 # Seconds between checks for trials finished by other runs.
 _POLL_SECONDS = 0.5
@@ -45,8 +46,6 @@ _THREAD_VARIABLES = (
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
 )
-# Labels shown in a warning.
-_MOST_NAMED = 5
 _PACKAGES = ("polytomy", "numpy", "scipy", "scikit-learn", "numba", "joblib")
 
 
@@ -76,16 +75,23 @@ class Progress(NamedTuple):
 def show_progress() -> Iterator[Callable[[Progress], None]]:
     """Yield a function that shows progress on standard error.
 
-    On a terminal it is a live table of the results so far, elsewhere one line per trial.
+    On a terminal it is a progress bar, elsewhere one line per trial.
     """
     if sys.stderr is None or not sys.stderr.isatty():
         yield _print_line
         return
     from rich.console import Console
-    from rich.live import Live
+    from rich.markup import escape
+    from rich.progress import Progress as ProgressBars
 
-    with Live(console=Console(stderr=True), refresh_per_second=4) as live:
-        yield lambda progress: live.update(_live_table(progress))
+    with ProgressBars(console=Console(stderr=True)) as bars:
+        bar = bars.add_task("")
+
+        def update(progress: Progress) -> None:
+            at = escape(f"{progress.dataset}, trial {progress.repeat + 1}: {progress.stage}")
+            bars.update(bar, total=progress.n_trials, completed=progress.n_done, description=at)
+
+        yield update
 
 
 def _print_line(progress: Progress) -> None:
@@ -98,28 +104,6 @@ def _print_line(progress: Progress) -> None:
     line = f"{progress.n_done}/{progress.n_trials} {what}{left and f'; {left} left'}"
     if sys.stderr is not None:
         print(line, file=sys.stderr, flush=True)
-
-
-def _live_table(progress: Progress) -> Any:
-    from rich.console import Group
-    from rich.progress_bar import ProgressBar
-    from rich.text import Text
-
-    left = _format_seconds(progress.seconds_left)
-    at = f"{progress.dataset}, trial {progress.repeat + 1}: {progress.stage}"
-    status = f"{progress.n_done}/{progress.n_trials}  {left and f'{left} left  '}{at}"
-    # A small terminal cuts off the right and the bottom, so the progress comes first.
-    parts: list[Any] = [Text(status, no_wrap=True, overflow="ellipsis")]
-    parts += [ProgressBar(total=progress.n_trials, completed=progress.n_done, width=40)]
-    if progress.records:
-        cells = progress.records[0]["cells"]
-        names = dict.fromkeys(record["dataset"] for record in progress.records)
-        pairs = [(cell["configuration"], cell["method"]) for cell in cells]
-        table = Results(progress.records, pairs, list(names)).table(MAIN_MEASURES[0])
-        scores = f"\n{table.measure.title}\n{table_to_text(table)}"
-        parts += [Text(scores, no_wrap=True, overflow="ellipsis")]
-        parts[-1].highlight_regex(r"\S+(?=\*)", "bold")
-    return Group(*parts)
 
 
 def _format_seconds(seconds: float | None) -> str:
@@ -167,7 +151,7 @@ def run(
     folder : folder for the results
     on_progress : function called with a Progress
     verbose : if 1, show progress as `polytomy trials` does, on standard error: on a terminal a
-        table of the results so far, elsewhere one line per trial
+        progress bar, elsewhere one line per trial
     report : whether to write the report, ``report.html``, to the folder as well; see
         `polytomy.report.write_report`
     schemes, solvers : what to compare; see `pairs_from`
@@ -229,11 +213,10 @@ def run(
 
 def _write_results(folder: str | os.PathLike[str], *, report: bool) -> None:
     """Write the tables of the trials finished so far, and their report if it is wanted."""
-    with lock_tables(folder):
-        results = Results.read(folder)
-        if not results.records:
-            return
-        write_tables(results, folder)
+    results = Results.read(folder)
+    if not results.records:
+        return
+    write_tables(results, folder)
     if report:
         # The only import from a higher layer: a run ends by writing its report.
         from polytomy.report import write_report
@@ -248,25 +231,9 @@ def _warn_of_order(datasets: Sequence[Dataset], protocol: Protocol) -> None:
         for pair in protocol.pairs
         if isinstance(pair.scheme, str) and uses_class_order(pair.scheme)
     ]
-    unordered = [each for each in datasets if not each.has_order]
-    if not names or not unordered:
-        return
-    designs = " and ".join(f'"{name}"' for name in dict.fromkeys(names))
-    shown = ", ".join(map(str, unordered[0].classes[:_MOST_NAMED]))
-    more = ", …" if len(unordered[0].classes) > _MOST_NAMED else ""
-    others = [each.name for each in unordered[1:]]
-    also = f" The same is true of {', '.join(others)}." if others else ""
-    warn_caller(
-        ClassOrderWarning(
-            f"{designs} {'needs' if len(set(names)) == 1 else 'need'} the classes in order, and "
-            f"those of {unordered[0].name} have only their alphabetical order: {shown}{more}."
-            f"{also} Set ",
-            Argument("class_order"),
-            " to all labels, from first to last, or write class_order.json in the folder of the "
-            "data.",
-        ),
-        ClassOrderWarning,
-    )
+    for each in datasets:
+        if not each.has_order:
+            order_labels(each.classes, names)
 
 
 class _Run:

@@ -8,7 +8,6 @@
       trials/NAME-000.json   one finished trial
       .claims/NAME-000       locked while a run works on that trial
       .claims/manifest       locked while the manifest and descriptions are written
-      .claims/tables         locked while tables or the report are written
 
 Files are written atomically. A claim is a lock of the operating system, released when its process
 ends, so several runs can share a folder. A trial whose file was damaged later is run again, with
@@ -122,14 +121,6 @@ class Store:
 
     def _path(self, name: str, repeat: int) -> Path:
         return self.folder / "trials" / _trial_name(name, repeat)
-
-
-def lock_tables(folder: str | os.PathLike[str]) -> AbstractContextManager[bool]:
-    """Let only one run at a time read all trials and write tables of them.
-
-    Otherwise a slow run could overwrite newer tables with older ones.
-    """
-    return _lock(Path(folder) / ".claims" / "tables", waits=True)
 
 
 @contextmanager
@@ -268,7 +259,7 @@ def _check_unchanged(
 ) -> None:
     """Raise ArgumentError if settings differ from those of the trials in the folder."""
     changes = [
-        _describe_changed_pairs(before.get(name, []), now[name])
+        "other pairs of schemes and solvers"
         if name == "pairs"
         else f"{name}{on} was {_shorten_text(before.get(name))} and is now "
         + _shorten_text(now[name])
@@ -280,23 +271,6 @@ def _check_unchanged(
             f"The trials in {folder} were run with other settings: {'; '.join(changes)}. Use "
             "another folder for the results, or delete this one."
         )
-
-
-def _describe_changed_pairs(
-    before: Sequence[Mapping[str, str]], now: Sequence[Mapping[str, str]]
-) -> str:
-    old, new = ({_name_pair(each): each for each in pairs} for pairs in (before, now))
-    kinds = {
-        "pairs removed": [name for name in old if name not in new],
-        "pairs added": [name for name in new if name not in old],
-        "pairs with another scheme": [
-            name for name in old if name in new and old[name] != new[name]
-        ],
-    }
-    changes = [
-        f"{kind}: {_shorten_text('; '.join(names))}" for kind, names in kinds.items() if names
-    ]
-    return "; ".join(changes) or "the pairs are in another order"
 
 
 def _shorten_text(value: Any) -> str:

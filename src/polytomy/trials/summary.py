@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
@@ -12,7 +12,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from sklearn.svm import SVC
 
-from polytomy.designs.registry import uses_class_order
 from polytomy.learners.specification import estimator_from
 from polytomy.trials.datasets import CATALOGUE
 from polytomy.trials.protocol import PAPER_PAIRS, Protocol, describe_estimator
@@ -23,7 +22,6 @@ from polytomy.trials.results import (
     Interval,
     PairName,
     Results,
-    find_measure,
     format_cell,
     mean_interval,
 )
@@ -123,15 +121,10 @@ def compare_on(
 
 def describe_estimators(results: Results) -> str:
     """Return the binary classifier of the trials, shortened; empty if it is unknown."""
-    facts = results.facts
-    texts = list(
-        dict.fromkeys(facts[name]["estimator"] for name in results.datasets if name in facts)
-    )
+    known = [results.facts[name] for name in results.datasets if name in results.facts]
+    texts = list(dict.fromkeys(facts["estimator"] for facts in known))
     if len(texts) == 1:
         return _shorten(texts[0])
-    names = {text.split(maxsplit=1)[0] if text.strip() else "" for text in texts}
-    if len(names) == 1:
-        return f"{_shorten(names.pop())} (parameters by dataset)"
     return f"{len(texts)} binary classifiers (by dataset)" if texts else ""
 
 
@@ -251,7 +244,7 @@ class Beside(NamedTuple):
 
     Attributes
     ----------
-    measure, dataset, pair : place of the cell; the method is empty if all methods share the value
+    measure, dataset, pair : place of the cell
     ours : Cell
     theirs : Published
     verdict : "agrees" if ours is within two published standard deviations, else "better" or
@@ -273,18 +266,17 @@ def find_published(measure: str, dataset: str, pair: PairName) -> Published | No
     ----------
     measure : name of a measure
     dataset : name of a dataset
-    pair : configuration and method, as in PAPER_PAIRS; the method may be empty for measures that
-        all methods share
+    pair : configuration and method, as in PAPER_PAIRS
 
     Examples
     --------
     >>> find_published("winner_brier_score", "sat", ("one-vs-one", "least-squares"))
     Published(mean=0.246, std=0.006, note='')
     """
-    configuration, method = pair
-    if find_measure(measure).of_scheme and pair in _PAPER_NAMES:
-        method = ""
-    return _figures().get((measure, dataset, configuration, method))
+    found = _figures().get((measure, dataset, *pair))
+    if found is None and pair in _PAPER_NAMES:  # all methods of a configuration share the value
+        found = _figures().get((measure, dataset, pair[0], ""))
+    return found
 
 
 def beside_published(results: Results) -> list[Beside]:
@@ -294,69 +286,35 @@ def beside_published(results: Results) -> list[Beside]:
     classes; its binary classifiers; its split and calibration; its schemes and solvers.
     """
     protocol = results.manifest.get("protocol", {})
-    if not _is_paper_protocol(protocol):
+    paper = Protocol(PAPER_PAIRS).describe()
+    if any(protocol.get(key) != paper[key] for key in ("test", "calibration", "folds")):
         return []
+    # A user's own scheme may have the same name as one of the paper's.
+    pairs = [
+        (pair["configuration"], pair["method"])
+        for pair in protocol["pairs"]
+        if pair in paper["pairs"]
+    ]
     found = []
-    facts = results.facts
-    configurations = _paper_configurations(protocol)
-    known = {
-        (name, configuration)
-        for name in results.datasets
-        for configuration in configurations
-        if _is_published(name, facts.get(name, {}), in_order=uses_class_order(configuration))
-    }
     for table in results.tables():
         largest = table.measure.best == "largest"
         for pair, dataset, ours in table.entries():
             theirs = find_published(table.measure.name, dataset, pair)
-            if theirs is not None and (dataset, pair[0]) in known:
+            is_same = pair in pairs and _is_published(dataset, results.facts.get(dataset, {}))
+            if theirs is not None and is_same:
                 verdict = _compare_with_paper(ours, theirs, largest=largest)
                 found.append(Beside(table.measure.name, dataset, pair, ours, theirs, verdict))
     return found
 
 
-def _is_paper_protocol(protocol: Mapping[str, Any]) -> bool:
-    """Return whether samples are held out, and binaries calibrated, as in the paper."""
-    theirs = Protocol(PAPER_PAIRS).describe()
-    return all(protocol.get(key) == theirs[key] for key in ("test", "calibration", "folds"))
-
-
-def _paper_configurations(protocol: Mapping[str, Any]) -> set[str]:
-    """Return the configurations whose schemes and solvers are those of the paper.
-
-    A user's own scheme may have the same name as one of the paper's.
-    """
-    theirs = {(pair.configuration, pair.method): pair.describe() for pair in PAPER_PAIRS}
-    own = [pair for pair in protocol["pairs"] if (pair["configuration"], pair["method"]) in theirs]
-    other = {
-        pair["configuration"]
-        for pair in own
-        if pair != theirs[pair["configuration"], pair["method"]]
-    }
-    return {pair["configuration"] for pair in own} - other
-
-
-def _is_published(name: str, facts: Mapping[str, Any], *, in_order: bool) -> bool:
-    """Return whether a dataset and its binary classifier are those of the paper.
-
-    Parameters
-    ----------
-    name : name of the dataset
-    facts : its description
-    in_order : whether its classes must be in the same order
-    """
+def _is_published(name: str, facts: Mapping[str, Any]) -> bool:
+    """Return whether a dataset, the order of its classes and its classifier are the paper's."""
     known = CATALOGUE.get(name)
-    if known is None:
+    if known is None or not facts:
         return False
-    theirs = {
-        "n_samples": known.n_samples,
-        "n_features": known.n_features,
-        "estimator": describe_estimator(estimator_from(known.estimator, SVC())),
-    }
-    counts = list(facts.get("counts", ()))
-    arranged: Callable[[Iterable[int]], list[int]] = list if in_order else sorted
-    is_same_size = arranged(counts) == arranged(known.counts)
-    return is_same_size and all(facts.get(key) == value for key, value in theirs.items())
+    estimator = describe_estimator(estimator_from(known.estimator, SVC()))
+    ours = facts["n_features"], list(facts["counts"]), facts["estimator"]
+    return ours == (known.n_features, list(known.counts), estimator)
 
 
 def _compare_with_paper(

@@ -37,20 +37,18 @@ _DIRECTIONS = {"largest": "Larger is better", "smallest": "Smaller is better"}
 
 def _lay_out(
     table: Table, show: Callable[[Cell | None], str], escape: Callable[[str], str] = str
-) -> tuple[list[list[str]], int]:
-    """Return the heads and rows of a table, and how many of the columns are names."""
-    n_names = 2 if any(method for _, method in table.rows) else 1
-    heads = ["configuration", "method"][:n_names] + table.datasets
+) -> list[list[str]]:
+    """Return the heads and rows of a table: configuration, method, and a column per dataset."""
     rows = [
-        [*map(escape, name[:n_names]), *map(show, cells)]
-        for name, cells in zip(table.rows, table.cells, strict=True)
+        [*map(escape, pair), *map(show, cells)]
+        for pair, cells in zip(table.rows, table.cells, strict=True)
     ]
-    return [[escape(head) for head in heads], *rows], n_names
+    return [["configuration", "method", *map(escape, table.datasets)], *rows]
 
 
 def table_to_text(table: Table) -> str:
     """Format one measure for every pair on every dataset, with a star after the best values."""
-    return _align(*_lay_out(table, _star))
+    return _align(_lay_out(table, _star))
 
 
 def results_to_text(results: Results) -> str:
@@ -80,14 +78,14 @@ def dataset_to_text(results: Results, dataset: str) -> str:
         for pair in results.pairs
         if pair in measured
     ]
-    return _align([heads, *rows], 2)
+    return _align([heads, *rows])
 
 
 def _star(cell: Cell | None) -> str:
     return "" if cell is None else f"{format_cell(cell, '±')}{'*' if cell.is_best else ' '}"
 
 
-def _align(rows: Sequence[Sequence[str]], n_names: int) -> str:
+def _align(rows: Sequence[Sequence[str]], n_names: int = 2) -> str:
     """Align rows, the names to the left; columns that are empty but for the head are omitted."""
     # Heads leave room for the star to the right of the numbers.
     head = [f"{text} " if k >= n_names else text for k, text in enumerate(rows[0])]
@@ -101,8 +99,8 @@ def _align(rows: Sequence[Sequence[str]], n_names: int) -> str:
 
 def table_to_markdown(table: Table) -> str:
     """Format a table in Markdown, with the best values in bold."""
-    (heads, *rows), n_names = _lay_out(table, _embolden, lambda text: text.translate(_MARKDOWN))
-    rule = ["---"] * n_names + ["--:"] * len(table.datasets)
+    heads, *rows = _lay_out(table, _embolden, lambda text: text.translate(_MARKDOWN))
+    rule = ["---", "---", *["--:"] * len(table.datasets)]
     return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *rows))
 
 
@@ -145,7 +143,7 @@ def table_to_latex(table: Table, label: str | None = None) -> str:
       \end{tabular}
     \end{table}
     """
-    rows, n_names = _lay_out(table, _latex_cell, escape_latex)
+    rows = _lay_out(table, _latex_cell, escape_latex)
     head, *body = [f"    {' & '.join(row)} \\\\" for row in rows]
     return "\n".join(
         [
@@ -153,7 +151,7 @@ def table_to_latex(table: Table, label: str | None = None) -> str:
             r"  \centering",
             rf"  \caption{{{_caption(table)}}}",
             rf"  \label{{{label or 'tab:' + table.measure.name.replace('_', '-')}}}",
-            rf"  \begin{{tabular}}{{{'l' * n_names}{'r' * len(table.datasets)}}}",
+            rf"  \begin{{tabular}}{{ll{'r' * len(table.datasets)}}}",
             r"    \toprule",
             head,
             r"    \midrule",

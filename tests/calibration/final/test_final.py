@@ -263,7 +263,7 @@ def test_a_sample_s_own_class_has_no_say_in_its_out_of_fold_probabilities(option
 def test_a_whole_fold_is_left_out_together():
     # Folds may be groups of samples that belong together.
     fold_of = np.repeat(np.arange(9), 10)
-    parts = final._inner_parts(fold_of)
+    parts = final.inner_parts(fold_of)
     assert len(np.unique(parts)) == 3
     for fold in range(9):
         assert len(np.unique(parts[fold_of == fold])) == 1

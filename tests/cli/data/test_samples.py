@@ -23,9 +23,8 @@ def test_every_command_reads_standard_input(polytomy, model):
         assert expected.code == 0
         assert polytomy(name, *options, "-", typed=content) == expected
     assert polytomy("train", "-", "-o", "again.polytomy", typed=content).code == 0
-    files = ["--train-file", "a.csv", "--test-file", "b.csv"]
-    assert polytomy("split", "-", *files, typed=content).code == 0
-    assert read_data("a.csv").n_samples + read_data("b.csv").n_samples == 150
+    assert polytomy("split", "-", "-o", "a", typed=content).code == 0
+    assert read_data("a.train.csv").n_samples + read_data("a.test.csv").n_samples == 150
     outcome = polytomy("split", "-", typed=content)
     assert outcome.code == 2
     assert outcome.err.startswith("polytomy: standard input has no name; use --output PREFIX")
@@ -154,7 +153,7 @@ def test_an_index_zero_after_training_from_one_is_an_error_with_the_option(polyt
     polytomy("train", "one.svm", "-o", "one.polytomy")
     outcome = polytomy("predict", "one.polytomy", "zero.svm")
     assert outcome.code == 2
-    assert "If they are numbered from 0, use --zero-based yes; if these are" in outcome.err
+    assert "If they are numbered from 0, use --zero-based yes." in outcome.err
     assert polytomy("predict", "one.polytomy", "zero.svm", "--zero-based", "yes").code == 0
     outcome = polytomy("train", "one.svm", "--zero-based", "maybe", "-o", "x.polytomy")
     assert outcome.err == 'polytomy: --zero-based must be auto, yes or no; got "maybe".\n'

@@ -13,8 +13,7 @@ LAND = parse("land {field {corn wheat} forest {pine oak}}")
 
 
 @pytest.mark.parametrize("cuts", [[], [1, 50, 51, 299]])
-@pytest.mark.parametrize("merges", [False, True])
-def test_blocks_have_the_scores_of_all_samples_at_once(cuts, merges):
+def test_blocks_have_the_scores_of_all_samples_at_once(cuts):
     generator = np.random.default_rng(0)
     y = generator.choice(CLASSES, 300)
     P = generator.dirichlet(np.ones(4), 300)
@@ -22,10 +21,7 @@ def test_blocks_have_the_scores_of_all_samples_at_once(cuts, merges):
     order = ["wheat", "corn", "pine", "oak"]
     scores = RunningScores(CLASSES, order, LAND)
     for part in np.split(np.arange(300), cuts):
-        block = RunningScores(CLASSES, order, LAND) if merges else scores
-        block.add(y[part], predicted[part], P[part])
-        if merges:
-            scores.merge(block)
+        scores.add(y[part], predicted[part], P[part])
     hierarchical = metrics.hierarchical_score(y, predicted, LAND)._asdict()
     assert scores.measure() == pytest.approx(
         {

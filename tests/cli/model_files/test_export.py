@@ -47,23 +47,23 @@ def test_the_exported_model_gives_the_same_probabilities(polytomy, samples):
 
 
 def test_the_summary_can_be_json(polytomy, samples):
-    line = "export m.polytomy --onnx --dtype float64 -o model --json"
+    line = "export m.polytomy --dtype float64 -o model.onnx --json"
     assert json.loads(polytomy(*line.split()).out) == {
-        "file": "model",
-        "bytes": Path("model").stat().st_size,
+        "file": "model.onnx",
+        "bytes": Path("model.onnx").stat().st_size,
         "input": "X",
         "type": "float64",
         "features": 2,
         "outputs": ["label", "probabilities"],
     }
     expected = pt.load("m.polytomy").predict_proba(samples)
-    np.testing.assert_allclose(run_onnx("model", samples), expected, atol=1e-9)
+    np.testing.assert_allclose(run_onnx("model.onnx", samples), expected, atol=1e-9)
 
 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("m.polytomy -o m.bin", "m.bin: the name must end in .onnx; or use --onnx"),
+        ("m.polytomy -o m.bin", "m.bin: the name must end in .onnx"),
         ("m.polytomy -o no/m.onnx", "no does not exist"),
         ("d.polytomy -o m.onnx", "solver divergence cannot be exported"),
         ("m.polytomy -o m.onnx --dtype half", "--dtype"),

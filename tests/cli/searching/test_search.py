@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 import polytomy as pt
 from polytomy import designs, distances
@@ -150,3 +151,24 @@ def test_scores_of_dropped_candidates_are_differences_on_common_folds(polytomy, 
     assert f"{results['difference_log_loss'][2]:+.4g}" in row
     assert f" {results['mean_log_loss'][2]:.4g} " not in row
     assert "+ and -: difference from the first candidate on the same folds" in outcome.out
+
+
+def test_a_pool_is_written_as_a_model_that_predicts_the_same(polytomy, here):
+    line = "search iris.csv --folds 3 -c one-vs-one --pool 2"
+    grid = ["--grid", "C=0.1,1,10"]
+    outcome = polytomy(*line.split(), *grid, "-o", "pool.polytomy")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "pool of 2: log loss 0." in outcome.out
+    assert sum(each.startswith(("*p ", "*  ")) for each in outcome.out.splitlines()) == 2
+    data = read_data("iris.csv")
+    X = StandardScaler().fit_transform(data.X)
+    search = pt.SchemeSearchCV(
+        SVC(), ["one-vs-one"], param_grid={"C": [0.1, 1, 10]}, cv=3, random_state=0, pool=2
+    ).fit(X, data.y)
+    loaded = pt.load("pool.polytomy")
+    np.testing.assert_allclose(loaded.predict_proba(data.X), search.predict_proba(X), atol=1e-9)
+    outcome = polytomy(*line.split(), *grid, "--json")
+    answer = json.loads(outcome.out)
+    assert answer["pool"] == [each.name for each in search.pool_]
+    np.testing.assert_allclose(answer["pool_weights"], search.best_estimator_.pool_weights_)
+    assert polytomy("evaluate", "pool.polytomy", "iris.csv").code == 0

@@ -165,8 +165,8 @@ def test_info_and_convert_know_regressors(polytomy, regressor, rain):
     shown = polytomy("info", regressor).out
     _, y = rain
     loaded = pt.load(regressor)[-1]
-    assert f"bins               {loaded.n_bins_}, from {y.min():g} to {y.max():g}" in shown
-    assert f"rmse {loaded.out_of_fold_score_['rmse']:.5g}" in shown
+    assert f"target range            lower {y.min():.4g}, upper {y.max():.4g}" in shown
+    assert f"rmse {loaded.out_of_fold_score_['rmse']:.4g}" in shown
     assert polytomy("convert", regressor, "-o", "copy.polytomy").code == 0
     one, other = (
         polytomy("predict", each, "rain.csv").out for each in (regressor, "copy.polytomy")

@@ -167,29 +167,6 @@ def test_text_columns_need_no_header(polytomy, here):
     assert outcome.out.split() == ["prediction", *["1", "2"] * 8]
 
 
-def test_training_on_a_precomputed_kernel(polytomy, flowers):
-    train = ["train", "kernel.svm", "--format", "kernel", "-o", "p.polytomy"]
-    estimator = ["--estimator", "svc kernel=precomputed"]
-    outcome = polytomy(*train, *estimator)
-    assert "--scale standard would change the kernel values. Use --scale none." in outcome.err
-    assert polytomy(*train, *estimator, "--scale", "none").code == 0
-    linear = ["train", "flowers.svm", "-o", "l.polytomy", "--estimator", "svc kernel=linear"]
-    assert polytomy(*linear, "--scale", "none").code == 0
-    expected = polytomy("predict", "l.polytomy", "flowers.svm")
-    assert (expected.code, expected.err) == (0, "")
-    assert polytomy("predict", "p.polytomy", "kernel.svm") == expected
-
-
-@pytest.mark.parametrize(
-    "options", [["--format", "kernel"], ["--estimator", "svc kernel=precomputed"]]
-)
-def test_a_precomputed_kernel_and_kernel_values_need_each_other(polytomy, flowers, options):
-    outcome = polytomy("train", "kernel.svm", "-o", "p.polytomy", "--scale", "none", *options)
-    words = '--estimator "svc kernel=precomputed" and --format kernel must be used together'
-    assert outcome == (2, "", f"polytomy: {words}\n")
-    assert not Path("p.polytomy").exists()
-
-
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 @pytest.mark.usefixtures("hears_interrupts")
 def test_ctrl_c_ends_training_and_leaves_the_old_model(start, here, model):

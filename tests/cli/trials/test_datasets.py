@@ -34,9 +34,7 @@ def test_files_in_a_folder_are_checked(polytomy, data, here):
     answer = json.loads(polytomy("datasets", "list", "--data", data, "--json").out)
     states = {row["name"]: row.get("folder") for row in answer["datasets"]}
     assert states["letter"] == "missing"
-    assert states["segment"].startswith(
-        "not the dataset of the experiments: 2 features instead of 19"
-    )
+    assert states["segment"] == "2 features instead of 19"
     assert answer["others"] == ["land", "sea"]
     shown = polytomy("datasets", "list", "--data", data).out
     assert shown.splitlines()[-1] == f"also in {data}: land, sea"
@@ -51,21 +49,25 @@ def test_an_unreadable_file_does_not_stop_the_list(polytomy, data, here):
     assert states["letter"] == "missing"
 
 
-def test_an_existing_file_is_checked_and_not_downloaded(polytomy, data, here, monkeypatch):
+def test_an_existing_file_is_not_downloaded_and_its_differences_are_listed(
+    polytomy, data, here, monkeypatch
+):
     (land,) = load_datasets(["land"], data)
     known = KnownDataset("land", 2, ("a", "b", "c"), (12, 12, 12), compute_checksum(land.X), None)
+
+    def listed():
+        rows = json.loads(polytomy("datasets", "list", "--data", data, "--json").out)["datasets"]
+        return next(row["folder"] for row in rows if row["name"] == "land")
+
     monkeypatch.setitem(CATALOGUE, "land", known)
     path = data / "land.csv"
     outcome = polytomy("datasets", "get", "land", "--data", data)
-    assert outcome == (0, f"{path} is the dataset of the experiments\n", "")
+    assert outcome == (0, f"land: {path}\n", "")
+    assert listed() == "the dataset of the experiments"
     monkeypatch.setitem(CATALOGUE, "land", known._replace(checksum="other"))
-    command = ["datasets", "get", "land", "--data", data]
-    outcome = polytomy(*command)
-    assert (outcome.code, outcome.out) == (2, "")
-    assert "different values. Move it away to download it. Or accept it with" in outcome.err
-    found = json.loads(polytomy(*command, "--accept-other-values", "--json").out)
-    words = "not the dataset of the experiments: same size and classes, different values"
-    assert found == [{"name": "land", "file": str(path), "state": words}]
+    assert listed() == "different values"
+    found = json.loads(polytomy("datasets", "get", "land", "--data", data, "--json").out)
+    assert found == [{"name": "land", "file": str(path)}]
 
 
 @pytest.mark.parametrize(
@@ -73,16 +75,10 @@ def test_an_existing_file_is_checked_and_not_downloaded(polytomy, data, here, mo
     [
         ("datasets get moon", "Dataset 'moon' is unknown"),
         ("datasets get urban", "save it as data/urban.csv.gz"),
-        (
-            "datasets get segment",
-            "data/segment.csv is not the dataset of the experiments",
-        ),
-        ("datasets get segment --json", "Move it away to download it."),
         ("datasets list --data nowhere", "nowhere: No such file or directory"),
     ],
 )
 def test_an_error_is_one_line_with_exit_code_2(polytomy, data, here, line, words):
-    (data / "segment.csv").write_bytes((data / "land.csv").read_bytes())
     outcome = polytomy(*line.split())
     assert (outcome.code, outcome.out) == (2, "")
     assert words in outcome.err

@@ -19,23 +19,6 @@ def test_both_sets_have_each_class_in_proportion(polytomy, here):
     assert sorted(map(tuple, rows)) == sorted(map(tuple, whole))
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "split iris.csv --train-file iris.csv",
-        "split iris.csv --train-file part.csv --test-file part.csv",
-    ],
-)
-def test_the_three_files_must_differ(polytomy, here, line):
-    before = Path("iris.csv").read_bytes()
-    outcome = polytomy(*line.split())
-    assert outcome.code == 2
-    words = "the data, the training set and the test set must be three different files"
-    assert outcome.err == f"polytomy: {words}\n"
-    assert Path("iris.csv").read_bytes() == before
-    assert not Path("part.csv").exists()
-
-
 def test_both_sets_have_the_label_last_under_its_name(polytomy, here):
     Path("first.csv").write_text("kind,a,b\n" + "x,1,2\ny,3,4\n" * 5)
     assert polytomy("split", "first.csv", "--target", "0").code == 0
@@ -56,9 +39,6 @@ def test_names_without_an_ending_are_written_in_the_format_of_the_data(polytomy,
     Path("heart").write_text("1 1:1 3:2\n2 2:1\n" * 4)
     assert polytomy("split", "heart", "--test", "0.5").code == 0
     assert read_data("heart.train").X.shape == (4, 3)
-    files = ["--train-file", "a", "--test-file", "b"]
-    assert polytomy("split", "iris.csv", *files).code == 0
-    assert read_data("a").columns == read_data("iris.csv").columns
 
 
 @pytest.mark.parametrize(
@@ -81,7 +61,6 @@ def test_a_mistake_is_one_message(polytomy, here, line, message):
         (["-o", "old"], ["old/iris.train.csv", "old/iris.test.csv"]),
         (["--output", "new/deep/"], ["new/deep/iris.train.csv", "new/deep/iris.test.csv"]),
         (["-o", "old/part"], ["old/part.train.csv", "old/part.test.csv"]),
-        (["-o", "part", "--test-file", "t.csv"], ["part.train.csv", "t.csv"]),
     ],
 )
 def test_files_are_written_into_the_working_directory_or_where_output_says(
@@ -102,8 +81,7 @@ def test_standard_input_needs_a_prefix(polytomy, here):
     assert outcome == (
         2,
         "",
-        "polytomy: standard input has no name; use --output PREFIX, or --train-file and "
-        "--test-file\n",
+        "polytomy: standard input has no name; use --output PREFIX\n",
     )
     assert polytomy("split", "-", "-o", "./", typed=typed).code == 2
     outcome = polytomy("split", "-", "-o", "part", typed=typed)

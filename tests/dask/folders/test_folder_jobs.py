@@ -1,7 +1,6 @@
 """Laws of commands on a cluster: what they print is what they print for one file."""
 
 import json
-import os
 
 import numpy as np
 import pandas as pd
@@ -38,56 +37,55 @@ def data(tmp_path):
     return tmp_path
 
 
-def test_a_folder_is_trained_predicted_and_evaluated_like_one_file(data, address):
-    parts, whole = data / "parts", data / "whole.csv"
+def test_a_folder_is_trained_on_like_one_file(data, address):
     options = ["--scheme", "one-vs-rest", "--estimator", "logistic-regression", "--json"]
-    far = json.loads(run("train", parts, "-o", data / "far.polytomy", "--dask", address, *options))
-    near = json.loads(run("train", whole, "-o", data / "near.polytomy", *options))
+    far, near = data / "far.polytomy", data / "near.polytomy"
+    of_parts = json.loads(run("train", data / "parts", "-o", far, "--dask", address, *options))
+    of_whole = json.loads(run("train", data / "whole.csv", "-o", near, *options))
     for name in ("samples", "features", "classes", "binaries"):
-        assert far[name] == near[name]
-    assert far["out_of_fold_score"] == pytest.approx(near["out_of_fold_score"], abs=1e-6)
-
+        assert of_parts[name] == of_whole[name]
+    assert of_parts["out_of_fold_score"] == pytest.approx(of_whole["out_of_fold_score"], abs=1e-6)
     # The model of a cluster needs no cluster to predict.
-    run("predict", data / "far.polytomy", whole, "--proba", "-o", data / "near.csv")
-    answer = run(
-        "predict", data / "far.polytomy", parts, "--proba", "-o", data / "out", "--dask", address
+    found, expected = (
+        [float(line.split(",")[1]) for line in run("predict", model, file, "--proba").split()[1:]]
+        for model, file in ((far, data / "parts"), (near, data / "whole.csv"))
     )
-    assert answer == f"{data / 'out'}: predictions for 150 samples\n"
-    assert sorted(os.listdir(data / "out")) == [f"part-{k:05}.parquet" for k in range(3)]
-    found = pd.concat([pd.read_parquet(file) for file in sorted((data / "out").iterdir())])
-    expected = pd.read_csv(data / "near.csv")
-    assert found.columns.tolist() == expected.columns.tolist()
-    assert found["prediction"].tolist() == expected["prediction"].tolist()
-    np.testing.assert_allclose(found.iloc[:, 1:], expected.iloc[:, 1:], rtol=0, atol=1e-12)
-
-    likeliest = ["predict", data / "far.polytomy", "--top", 2, "-o"]
-    run(*likeliest, data / "top.csv", whole)
-    run(*likeliest, data / "top", parts, "--dask", address)
-    found = pd.concat([pd.read_parquet(file) for file in sorted((data / "top").iterdir())])
-    pd.testing.assert_frame_equal(
-        found.reset_index(drop=True), pd.read_csv(data / "top.csv"), check_dtype=False
-    )
-
-    judge = ["evaluate", data / "far.polytomy"]
-    one = json.loads(run(*judge, parts, "--dask", address, "--json", "--ordered"))
-    other = json.loads(run(*judge, whole, "--json", "--ordered"))
-    assert one.pop("confusion") == other.pop("confusion")
-    assert one.pop("out_of_fold_score") == other.pop("out_of_fold_score")
-    assert one == pytest.approx(other, abs=1e-9)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
 
 
-def test_a_failure_leaves_no_output(data, address):
-    run(
-        "train", data / "whole.csv", "-o", data / "m.polytomy", "--estimator", "logistic-regression"
-    )
-    bad = pd.read_parquet(data / "parts" / "0.parquet").assign(b=np.nan)
-    bad.to_parquet(data / "parts" / "3.parquet")
-    files = [str(data / "m.polytomy"), str(data / "parts")]
-    outcome = call_main(["predict", *files, "--dask", address, "-o", str(data / "out")])
+def test_columns_are_found_by_name_in_every_file(data, address):
+    moved = pd.read_parquet(data / "parts" / "2.parquet")[["kind", "d", "c", "b", "a"]]
+    moved.to_parquet(data / "parts" / "2.parquet", index=False)
+    models = data / "far.polytomy", data / "near.polytomy"
+    run("train", data / "parts", "-o", models[0], "--estimator", "gaussian-nb", "--dask", address)
+    run("train", data / "whole.csv", "-o", models[1], "--estimator", "gaussian-nb")
+    one, other = (run("predict", model, data / "whole.csv") for model in models)
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"b": np.nan}, '3.parquet, row 1, column 2 ("b"): the value is missing'),
+        ({"b": "red"}, 'column 2 ("b"): the column has type'),
+        ({"kind": 1}, "y has numbers in some parts and text in others"),
+    ],
+)
+def test_a_mistake_in_one_file_is_one_message(data, address, change, words):
+    bad = pd.read_parquet(data / "parts" / "0.parquet").assign(**change)
+    bad.to_parquet(data / "parts" / "3.parquet", index=False)
+    line = ["train", str(data / "parts"), "-o", str(data / "m.polytomy"), "--dask", address]
+    outcome = call_main(line)
     assert outcome.code == 2
-    assert '3.parquet, row 1, column 2 ("b"): the value is missing' in outcome.err
+    assert words in outcome.err
     assert "Traceback" not in outcome.err
-    assert sorted(os.listdir(data)) == ["m.polytomy", "parts", "whole.csv"]
+    assert not (data / "m.polytomy").exists()
+
+
+def test_text_columns_are_refused(data, address):
+    line = ["train", str(data / "parts"), "-o", str(data / "m.polytomy"), "--dask", address]
+    outcome = call_main([*line, "--one-hot"])
+    assert outcome.err.startswith("polytomy: --one-hot cannot be used with --dask.")
 
 
 def test_a_scheduler_that_is_not_there_is_one_message(data, monkeypatch):
@@ -102,25 +100,6 @@ def test_a_scheduler_that_is_not_there_is_one_message(data, monkeypatch):
     assert outcome.err.count("\n") == 1
 
 
-def test_predictions_of_a_cluster_need_a_folder(data, address):
-    run("train", data / "whole.csv", "-o", data / "m.polytomy", "--estimator", "gaussian-nb")
-    outcome = call_main(
-        ["predict", str(data / "m.polytomy"), str(data / "parts"), "--dask", address]
-    )
-    assert outcome.err == (
-        "polytomy: --dask writes a folder of Parquet files. Name it with --output.\n"
-    )
-
-
-def test_nodes_of_the_scheme_are_refused(data, address):
-    run("train", data / "whole.csv", "-o", data / "m.polytomy", "--estimator", "gaussian-nb")
-    files = [str(data / "m.polytomy"), str(data / "parts"), "-o", str(data / "out")]
-    outcome = call_main(["predict", *files, "--dask", address, "--max-depth", "1"])
-    assert outcome.err == (
-        "polytomy: with --dask, predict supports only labels, --proba and --top\n"
-    )
-
-
 def test_missing_values_are_read_as_in_one_file(tmp_path, address):
     rows = [f"{k % 3 + k / 100},{'' if k % 7 == 0 else k},{'abc'[k % 3]}" for k in range(60)]
     (tmp_path / "parts").mkdir()
@@ -130,6 +109,4 @@ def test_missing_values_are_read_as_in_one_file(tmp_path, address):
     options = ("--estimator", "decision-tree", "--missing", "nan", "--dask", address)
     model = tmp_path / "m.polytomy"
     run("train", tmp_path / "parts", "-o", model, *options)
-    assert "60 samples" in run(
-        "predict", model, tmp_path / "parts", "-o", tmp_path / "out", "--dask", address
-    )
+    run("predict", model, tmp_path / "parts" / "1.csv")

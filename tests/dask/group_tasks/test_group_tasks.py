@@ -29,10 +29,10 @@ def dichotomies_of(scheme, estimator):
     [
         # Pairs of large classes are trained alone.
         (designs.one_vs_one(range(3)), LogisticRegression(), [5000] * 3, [[0], [1], [2]]),
-        # Small ones together, until they have 2048 samples.
-        (designs.one_vs_one(range(4)), LogisticRegression(), [500] * 4, [[0, 1], [2, 3], [4, 5]]),
+        # Small ones together, until they have 8192 samples.
+        (designs.one_vs_one(range(4)), LogisticRegression(), [2000] * 4, [[0, 1], [2, 3], [4, 5]]),
         (designs.one_vs_one(range(4)), SVC(), [500] * 4, [[0, 1, 2, 3, 4, 5]]),
-        # Machines with all rows share a kernel matrix, four at a time or more if it is small.
+        # Problems with all rows are grouped, four at a time or more if they are small.
         (designs.one_vs_rest(range(6)), SVC(), [20] * 6, [[0, 1, 2, 3, 4, 5]]),
         (
             designs.one_vs_rest(range(6)),

@@ -46,7 +46,7 @@ def test_every_reader_starts_at_the_start_of_the_stream(lengths, content, step):
 
 
 @pytest.mark.parametrize("is_packed", [False, True])
-@pytest.mark.parametrize("name", ["d.csv", "d.tsv", "d.svm", "d.lvq"])
+@pytest.mark.parametrize("name", ["d.csv", "d.tsv", "d.svm"])
 def test_a_pipe_is_read_like_a_file(tmp_path, name, is_packed):
     random = np.random.default_rng(0)
     X = random.normal(size=(50, 3))
@@ -95,7 +95,7 @@ def test_mistakes_name_the_stream():
         read_data(_stream(b""))
     with pytest.raises(DataError, match=r'<pipe>, line 2, column 1: "two" is not a number'):
         read_data(_stream(b"1,oak\ntwo,elm\n"))
-    for kind in ("npz", "agf", "parquet"):
+    for kind in ("npz", "parquet"):
         words = rf"<pipe>: the {kind} format cannot be read from a pipe"
         with pytest.raises(DataError, match=words):
             read_data(_stream(b"PK"), format=kind)

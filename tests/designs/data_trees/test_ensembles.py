@@ -55,7 +55,7 @@ def test_a_classifier_accepts_the_name_of_an_ensemble(name):
     options = {"final_calibration": None, "random_state": 0}
     classifier = pt.PolytomyClassifier(estimator, name, **options).fit(X, y)
     assert isinstance(classifier.scheme_, pt.SchemeEnsemble)
-    assert len(classifier.scheme_) == 10
+    assert len(classifier.scheme_) == (10 if name.startswith("random") else 3)
     again = designs.ENSEMBLES[name](X, y, random_state=0)
     assert classifier.scheme_ == again
     members = [

@@ -43,6 +43,32 @@ def test_a_fitted_model_may_number_the_sides():
         adopt_model(model, [("a",), ("b",), ("c",), ("d",)], name="m")
 
 
+@pytest.mark.parametrize(
+    ("sides", "remedy"),
+    [
+        ("a b c d e", "It does not know d, e: leave out such rows."),
+        ("a b d", "Fit it on the numbers of the sides, from 0 to 2."),
+    ],
+)
+def test_a_fitted_model_that_knows_other_classes_is_refused(sides, remedy):
+    model = LogisticRegression().fit(X, Y)
+    wanted = [(label,) for label in sides.split()]
+    with pytest.raises(SchemeError) as caught:
+        adopt_model(model, wanted, name="m")
+    assert str(caught.value) == (
+        f'Model "m" has the classes a b c, which are not the {len(wanted)} sides of its partition. '
+        + remedy
+    )
+
+
+def test_rows_must_have_all_classes_of_a_fitted_model():
+    labels = np.repeat(["a", "b", "c", "d", "e"], 18)
+    model = LogisticRegression().fit(X, labels)
+    message = "The partition lacks b, e: y needs all its classes."
+    with pytest.raises(SchemeError, match=message):
+        adopt_model(model, [("a",), ("c",), ("d",)], name="m")
+
+
 def test_decision_values_become_probabilities_by_the_softmax():
     model = RidgeClassifier().fit(X, Y)
     binaries = adopt_model(model, [("a",), ("b",), ("c",)], name="m")

@@ -50,7 +50,7 @@ def blobs(n_samples, seed, weights=(0.5, 0.3, 0.15, 0.05)):
     estimator=st.sampled_from([SVC(), LogisticRegression(), GaussianNB()]),
     magnitude=st.sampled_from([-9, -3, 0, 4]),
     dtype=st.sampled_from(["float64", "float32"]),
-    score=st.sampled_from(["lac", "aps", "raps"]),
+    score=st.sampled_from(["lac", "aps", "raps", "interval"]),
     per_class=st.booleans(),
     change=st.sampled_from(["nothing", "prior", "costs"]),
 )
@@ -63,7 +63,12 @@ def test_every_set_has_the_predicted_class(
     labels = np.concatenate([np.repeat(np.arange(n_classes), 3), rare])
     centres = random.normal(size=(n_classes, 3))
     samples = (centres[labels] + random.normal(size=(len(labels), 3))) * 10.0**magnitude
-    fitted = PolytomyClassifier(estimator, prediction_dtype=dtype, random_state=0)
+    fitted = PolytomyClassifier(
+        estimator,
+        prediction_dtype=dtype,
+        class_order=random.permutation(n_classes).tolist(),
+        random_state=0,
+    )
     fitted.fit(samples, labels)
     if change == "prior":
         fitted = fitted.with_prior(random.dirichlet(np.ones(n_classes)))
@@ -158,6 +163,75 @@ def test_a_class_with_the_prior_zero_is_in_no_set(classifier):
         assert not never.predict_set(X, 0.999, per_class=per_class)[:, 0].any()
 
 
+def places_on_a_line(n_samples, seed):
+    """Return samples of five classes on a line, too noisy to tell neighbours apart."""
+    random = np.random.default_rng(seed)
+    classes = random.integers(0, 5, n_samples)
+    return (classes[:, None] + random.normal(scale=1.2, size=(n_samples, 3))), classes
+
+
+WORDS = np.array(["none", "few", "some", "many", "all"])
+CHANGES = {
+    "nothing": lambda fitted: fitted,
+    "prior": lambda fitted: fitted.with_prior([0.3, 0.0, 0.1, 0.5, 0.1]),
+    "costs": lambda fitted: fitted.with_cost(np.random.default_rng(0).uniform(size=(5, 5))),
+}
+
+
+@pytest.mark.parametrize("per_class", [False, True])
+@pytest.mark.parametrize("change", CHANGES)
+def test_sets_of_ordered_classes_have_no_gaps(change, per_class):
+    samples, labels = places_on_a_line(300, 0)
+    options = {"class_order": WORDS.tolist(), "random_state": 0}
+    fitted = PolytomyClassifier(GaussianNB(), **options).fit(samples, WORDS[labels])
+    fitted = CHANGES[change](fitted)
+    new = 3 * np.random.default_rng(1).normal(size=(2000, 3)) + 2
+    sets = fitted.predict_set(new, np.linspace(0.05, 0.95, 10), per_class=per_class)
+    order = np.searchsorted(fitted.classes_, WORDS)
+    possible = order[fitted.prior_[order] > 0]  # a class that cannot occur is in no set
+    assert not sets[:, np.setdiff1d(order, possible)].any()
+    in_order = sets[:, possible].astype(int)
+    # A set begins at most once, and ends at most once.
+    edges = np.diff(np.pad(in_order, ((0, 0), (1, 1), (0, 0))), axis=1)
+    assert ((edges == 1).sum(axis=1) == 1).all()
+    assert (np.diff(in_order, axis=2) >= 0).all()
+    predicted = np.searchsorted(fitted.classes_, fitted.predict(new))
+    assert sets[np.arange(len(new)), predicted].all()
+    with_gaps = fitted.predict_set(new, np.linspace(0.05, 0.95, 10), "lac")[:, possible]
+    edges = np.diff(np.pad(with_gaps.astype(int), ((0, 0), (1, 1), (0, 0))), axis=1)
+    assert ((edges == 1).sum(axis=1) > 1).any()
+
+
+@pytest.mark.parametrize("scheme", ["ordered", "adjacent", "chain", "chain-backward"])
+def test_sets_of_numbers_are_intervals_if_the_scheme_is_for_ordered_classes(scheme):
+    samples, labels = places_on_a_line(300, 0)
+    new, truth = places_on_a_line(4000, 1)
+    fitted = PolytomyClassifier(GaussianNB(), scheme, random_state=0).fit(samples, labels)
+    assert fitted.class_order_ == [0, 1, 2, 3, 4]
+    levels = np.array(LEVELS)
+    sets = fitted.predict_set(new, LEVELS)
+    np.testing.assert_array_equal(sets, fitted.predict_set(new, LEVELS, "interval"))
+    error = np.sqrt(levels * (1 - levels) * (1 / 300 + 1 / 4000))
+    assert (pt.metrics.set_coverage(truth, sets) > levels - 3 * error).all()
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.predict_set(new, LEVELS), sets)
+
+
+def test_a_tree_of_numbers_does_not_say_that_they_are_ordered(classifier):
+    samples, labels = places_on_a_line(200, 0)
+    fitted = PolytomyClassifier(GaussianNB(), "tree", random_state=0).fit(samples, labels)
+    assert fitted.class_order_ is None
+    lac = fitted.predict_set(samples, LEVELS, "lac")
+    np.testing.assert_array_equal(fitted.predict_set(samples, LEVELS), lac)
+    message = (
+        'score="interval" needs the order of the classes, which this model does not know. Fit it '
+        'with class_order, or use score="lac".'
+    )
+    with pytest.raises(ArgumentError) as caught:
+        fitted.predict_set(samples, LEVELS, "interval")
+    assert str(caught.value) == message
+
+
 def test_one_class_is_in_every_set():
     single = PolytomyClassifier().fit(X[:9], LABELS[:9])
     np.testing.assert_array_equal(single.predict_set(X[:2], 0.9), [[True], [True]])
@@ -190,7 +264,10 @@ def test_a_solver_of_scores_has_no_sets(classifier):
         ({"confidence_level": "high"}, 'confidence_level="high" cannot be read as numbers'),
         ({"confidence_level": []}, "confidence_level must be a number, or a list of numbers"),
         ({"confidence_level": [[0.9]]}, "confidence_level must be a number, or a list of numbers"),
-        ({"score": "las"}, """score must be "lac", "aps" or "raps"; got 'las'"""),
+        (
+            {"score": "las"},
+            """score must be "auto", "lac", "aps", "raps" or "interval"; got 'las'""",
+        ),
     ],
 )
 def test_wrong_arguments_of_sets_are_refused(classifier, arguments, words):

@@ -76,6 +76,19 @@ def test_a_frozen_model_is_not_used_for_different_partitions(blobs):
         PolytomyClassifier(frozen).fit(X, y)
 
 
+@pytest.mark.parametrize("is_named", [False, True])
+def test_a_frozen_model_that_is_not_fitted_is_refused(is_named, blobs):
+    frozen = FrozenEstimator(LogisticRegression())
+    options = {"scheme": "m {corn oak pine wheat}", "models": {"m": frozen}}
+    classifier = PolytomyClassifier(**options) if is_named else PolytomyClassifier(frozen, "direct")
+    message = (
+        "the LogisticRegression in the FrozenEstimator is not fitted. Fit it, or pass it without "
+        "FrozenEstimator."
+    )
+    with pytest.raises(ArgumentError, match=message):
+        classifier.fit(*blobs)
+
+
 def test_a_frozen_model_is_calibrated_with_the_rows_of_the_fit(blobs):
     X, y = blobs
     model = SVC(C=100).fit(X[::2], y[::2])

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse
+from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.datasets import make_blobs, make_classification
 from sklearn.linear_model import LogisticRegression, SGDClassifier
@@ -94,9 +95,18 @@ def test_probabilities_are_the_map_of_the_solver_s(option, scheme, blobs):
     classifier = fit(blobs, scheme, final_calibration=option)
     composition = classifier.composition_
     answers = composition.bank.decisions(X)
-    plain = replace(composition, final=None).scores(X)
+    map_ = composition.final.map
+    if isinstance(scheme, SchemeEnsemble):
+        logits = [
+            weight * np.log(own.apply(*solved) + map_.floor)
+            for weight, own, solved in zip(
+                map_.weights, map_.members, composition.solve_members(answers), strict=True
+            )
+        ]
+        expected = softmax(sum(logits), axis=1)
+    else:
+        expected = map_.apply(replace(composition, final=None).scores(X), answers)
     proba = classifier.predict_proba(X)
-    expected = composition.final.map.apply(plain, answers)
     np.testing.assert_allclose(proba, expected, rtol=1e-5, atol=1e-9)
     np.testing.assert_allclose(proba.sum(axis=1), 1)
     assert (proba > 0).all()
@@ -300,9 +310,9 @@ def test_with_scheme_is_a_fit_with_that_scheme(option, tolerance, blobs):
 
 
 def test_with_scheme_chooses_the_solver_of_the_new_scheme(blobs):
-    from_pairs = SchemeEnsemble([designs.one_vs_rest(4), designs.one_vs_rest(4)])
+    from_pairs = SchemeEnsemble([designs.balanced_tree(4), designs.one_vs_rest(4)])
     ensemble = fit(blobs, from_pairs)
-    assert ensemble.composition_.solver == "least-squares"
+    assert ensemble.composition_.solvers == ("least-squares", "divergence")
     single = ensemble.with_scheme(designs.one_vs_rest(4))
     assert single.composition_.solver == "divergence"
     fixed = fit(blobs, from_pairs, solver="least-squares").with_scheme(designs.one_vs_rest(4))

@@ -8,7 +8,7 @@ import pytest
 
 from polytomy import designs
 from polytomy.designs import DATA_DESIGNS, DESIGNS, ENSEMBLES, design, from_matrix
-from polytomy.errors import ArgumentError, ClassOrderWarning, CodeError, ControlError
+from polytomy.errors import ArgumentError, ClassOrderWarning, CodeError, ControlError, SchemeError
 from polytomy.model.scheme_argument import needs_data, scheme_from
 from polytomy.scheme import CodingMatrix, parse
 
@@ -61,19 +61,44 @@ def test_text_path_scheme_matrix_and_callable_give_the_same_scheme(tmp_path):
         (Path("nothing.control"), FileNotFoundError, "nothing.control"),
         ("m {a b", ControlError, "scheme:1:3: '{' is not closed"),
         (None, ArgumentError, "scheme must be the name of a design, .*; got None"),
-        (3, ArgumentError, "coding matrix or a callable; got 3"),
+        (3, ArgumentError, "a callable or a list of schemes; got 3"),
         ([1, -1], ArgumentError, "a two-dimensional coding matrix"),
         ([[1, 2, 3]], CodeError, "2"),
         ([[1, -1]], ArgumentError, "the matrix has 2 columns, but there are 3"),
-        ([["a", "b"], "c"], ArgumentError, "a dict that names groups of labels"),
+        ([["a", "b"], "c"], ArgumentError, 'scheme="a" is neither a file nor a design'),
+        ([], ArgumentError, "scheme is an empty list"),
+        (["tree", "auto"], ArgumentError, 'scheme has "auto" in a list'),
+        (["tree", 3], ArgumentError, "a callable or a list of schemes; got 3"),
+        (["tree", "m {a b}"], SchemeError, "member 1 of the ensemble does not have the classes"),
         ([["a", "b"], ["c", "d"]], CodeError, "a"),
-        (lambda X, y: None, ArgumentError, "coding matrix or a callable; got None"),
+        (lambda X, y: None, ArgumentError, "a callable or a list of schemes; got None"),
         (lambda X, y: len, ArgumentError, "which is not a scheme"),
     ],
 )
 def test_anything_that_is_not_a_scheme_is_refused(argument, error, words):
     with pytest.raises(error, match=words):
         scheme_from(argument, CLASSES, X=np.zeros((3, 1)), y=CLASSES)
+
+
+def test_a_list_of_schemes_is_an_ensemble_and_lists_inside_it_are_flattened(tmp_path):
+    file = tmp_path / "a.control"
+    file.write_text(TEXT)
+    X, y = np.array([[0.0], [1.0], [5.0]]), CLASSES
+    given = ["one-vs-one", file, parse(TEXT), CodingMatrix(MATRIX), lambda X, y: "tree"]
+    found = scheme_from(given, CLASSES, X=X, y=y)
+    assert found.schemes == tuple(scheme_from(each, CLASSES, X=X, y=y) for each in given)
+    assert scheme_from(tuple(given), CLASSES, X=X, y=y) == found
+    matrices = [np.array(MATRIX), np.array(MATRIX)]
+    assert scheme_from(matrices, CLASSES).schemes == (from_matrix(MATRIX, CLASSES),) * 2
+    three = scheme_from("pool", CLASSES, X=X, y=y)
+    assert [each.n_partitions for each in three.schemes] == [3, 3, 2]
+    pool = ["one-vs-one", "orthogonal", "empirical-tree"]
+    assert scheme_from(pool, CLASSES, X=X, y=y) == three
+    nested = scheme_from(["tree", ["pool", "adjacent"]], CLASSES, X=X, y=y)
+    assert nested.schemes[1:4] == three.schemes
+    assert len(nested) == 5
+    assert needs_data(pool, CLASSES)
+    assert not needs_data(pool[:2], CLASSES)
 
 
 def test_a_callable_needs_the_data():

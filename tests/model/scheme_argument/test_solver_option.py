@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from polytomy import parse
 from polytomy.designs import adjacent, balanced_tree, one_vs_one, one_vs_rest, orthogonal
 from polytomy.errors import ArgumentError
-from polytomy.model.arrangement import check_solver, gives_probabilities, resolve_solver, solve_by
+from polytomy.model.arrangement import check_solver, gives_probabilities, resolve_solvers, solve_by
 from polytomy.scheme import SchemeEnsemble
 from polytomy.solvers import decode
 from polytomy.solvers.solving import METHODS
@@ -81,8 +81,16 @@ def test_a_solver_that_does_not_exist_or_does_not_suit_the_scheme_is_refused():
 
 @pytest.mark.parametrize("scheme", [one_vs_rest(3), one_vs_rest(5)])
 def test_auto_is_the_divergence_for_one_vs_rest_with_a_final_calibration(scheme):
-    assert resolve_solver("auto", scheme, is_calibrated=True) == "divergence"
-    assert resolve_solver("auto", scheme, is_calibrated=False) == "least-squares"
+    assert resolve_solvers("auto", scheme, is_calibrated=True) == ("divergence",)
+    assert resolve_solvers("auto", scheme, is_calibrated=False) == ("least-squares",)
+
+
+def test_auto_depends_on_each_member_of_an_ensemble():
+    both = SchemeEnsemble([one_vs_rest(3), balanced_tree(3)])
+    solvers = ("divergence", "least-squares")
+    assert resolve_solvers("auto", both, is_calibrated=True) == solvers
+    assert resolve_solvers("auto", both, is_calibrated=False) == ("least-squares",) * 2
+    assert resolve_solvers(["price", "auto"], both, is_calibrated=True) == ("price", solvers[1])
 
 
 @pytest.mark.parametrize(
@@ -95,17 +103,16 @@ def test_auto_is_the_divergence_for_one_vs_rest_with_a_final_calibration(scheme)
         balanced_tree(4),
         parse("a 0 / 1 2; b 1 / 0 2; c 2 / 0 1; {x {0 1} 2 3}"),
         parse("0"),
-        SchemeEnsemble([one_vs_rest(3), one_vs_rest(3)]),
     ],
 )
 @pytest.mark.parametrize("is_calibrated", [True, False])
 def test_auto_is_least_squares_for_all_other_schemes(scheme, is_calibrated):
-    assert resolve_solver("auto", scheme, is_calibrated=is_calibrated) == "least-squares"
+    assert resolve_solvers("auto", scheme, is_calibrated=is_calibrated) == ("least-squares",)
 
 
 @pytest.mark.parametrize("solver", ["least-squares", "voting", constant([1, 0, 0])])
 def test_a_solver_that_was_chosen_is_kept(solver):
-    assert resolve_solver(solver, one_vs_rest(3), is_calibrated=True) is solver
+    assert resolve_solvers(solver, one_vs_rest(3), is_calibrated=True) == (solver,)
 
 
 def test_auto_suits_every_scheme_and_gives_probabilities():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.svm import SVC
 
 from persistence.libsvm.libsvm_files import (
     FOLDER,
@@ -10,6 +11,7 @@ from persistence.libsvm.libsvm_files import (
     decision_values,
     machine_scores,
 )
+from polytomy import PolytomyClassifier
 from polytomy.errors import ArgumentError, ModelFileError
 from polytomy.persistence import load, read_libsvm, save, write_libsvm
 
@@ -25,15 +27,12 @@ def test_decision_values_are_those_of_the_file(name, flowers):
         np.testing.assert_allclose(scores[pair], values, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["votes", "precomputed"])
-def test_votes_are_those_of_svm_predict(name, flowers):
+def test_votes_are_those_of_svm_predict(flowers):
     X, _ = flowers
-    samples = X @ X.T if name == "precomputed" else X
-    n_features = len(X) if name == "precomputed" else None
-    classifier = load(FOLDER / f"{name}.model", n_features=n_features)
+    classifier = load(FOLDER / "votes.model")
     assert classifier.solver == "hamming"
-    expected = [int(line) for line in (FOLDER / f"{name}.out").read_text().split()]
-    assert classifier.predict(samples).tolist() == expected
+    expected = [int(line) for line in (FOLDER / "votes.out").read_text().split()]
+    assert classifier.predict(X).tolist() == expected
 
 
 def test_a_tie_of_votes_goes_to_the_first_label_of_the_file(tmp_path):
@@ -114,38 +113,11 @@ def test_samples_may_have_more_features_than_the_vectors(flowers):
         read_libsvm(FOLDER / "rbf.model", n_features=3)
 
 
-def test_a_precomputed_kernel_needs_the_number_of_kernel_values(flowers):
-    """Otherwise features could be mistaken for kernel values."""
-    X, _ = flowers
-    path = FOLDER / "precomputed.model"
-    for read in (load, read_libsvm):
-        with pytest.raises(ArgumentError) as caught:
-            read(path)
-        assert str(caught.value) == (
-            f"{path}: the kernel is precomputed, so samples are rows of kernel values with all "
-            "training samples instead of features. Give the number of training samples as "
-            "n_features."
-        )
-        assert caught.value.parameter == "n_features"
-    with pytest.raises(ModelFileError, match=r"is training sample \d+, but rows have 4 values"):
-        load(path, n_features=4)
-    assert load(path, n_features=len(X)).predict(X @ X.T).shape == (len(X),)
-
-
-def test_a_precomputed_kernel_is_saved_but_not_written_for_libsvm(flowers, tmp_path):
-    X, _ = flowers
-    classifier = load(FOLDER / "precomputed.model", n_features=len(X))
+def test_a_precomputed_kernel_is_not_written_for_libsvm(flowers, tmp_path):
+    X, y = flowers
+    classifier = PolytomyClassifier(SVC(kernel="precomputed"), random_state=0).fit(X @ X.T, y)
     with pytest.raises(ArgumentError, match="such models cannot be written for LIBSVM"):
         write_libsvm(classifier, tmp_path / "again.model")
-    save(classifier, tmp_path / "m.polytomy")
-    again = load(tmp_path / "m.polytomy")
-    np.testing.assert_array_equal(again.predict(X @ X.T), classifier.predict(X @ X.T))
-
-
-def test_a_precomputed_kernel_is_not_combined_with_other_models(tmp_path):
-    (tmp_path / "c.control").write_text(f"{FOLDER / 'precomputed.model'} {{0 1}}")
-    with pytest.raises(ModelFileError, match="and cannot be combined with other models"):
-        load(tmp_path / "c.control")
 
 
 def test_a_libsvm_model_can_be_saved(flowers, tmp_path):

@@ -10,15 +10,14 @@ from sklearn.svm import LinearSVC
 import polytomy as pt
 from persistence.round_trips import LABELS, TREE, X, assert_same, reload
 from persistence.round_trips import assert_same_after_reload as assert_kept
-from persistence.saved_archives import pack, peak_memory, replace_field, unpack
 from polytomy import PolytomyClassifier
 from polytomy.calibration.calibrators import UncalibratedMap
 from polytomy.calibration.final import BiasMap, DecoderMap
-from polytomy.errors import ArgumentError, PolytomyError, PolytomyWarning
+from polytomy.calibration.pooling import PoolMap
+from polytomy.errors import PolytomyError, PolytomyWarning
 from polytomy.model.decisions import ClassFrequencies, Costs, PriorShift
 from polytomy.model.sets import collect_conformity
-from polytomy.persistence import models as compositions
-from polytomy.persistence import read_info, save
+from polytomy.persistence import read_info
 from remade import remake
 
 
@@ -74,9 +73,10 @@ def composition():
         ("sides", np.array([0, 1, 2, 1, 3]), "it.sides is not an array of integers below 3"),
         ("side_lengths", np.array([5]), "it.side_lengths is not an array of integers of shape"),
         ("is_ensemble", 1, "it.is_ensemble is not true or false"),
-        ("solver", "magic", "magic"),
-        ("solver", 3, "it.solver is not text"),
-        ("solver", "voting", 'it.final is not for the solver "voting"'),
+        ("solvers", ["magic"], "magic"),
+        ("solvers", [3], "it.solvers is not a list of texts"),
+        ("solvers", [], "it.solvers is not a name for each of 1 schemes"),
+        ("solvers", ["voting"], 'it.final is not for the solver "voting"'),
         ("dtype", "float16", "it.dtype is not one of float64, float32"),
         ("tie_order", [0, 1], "the tie order .* does not have each class once"),
         ("final", UncalibratedMap(), "it.final is not a kind of final"),
@@ -103,6 +103,22 @@ def test_each_side_of_a_partition_has_a_binary():
 FOUR = np.full(4, 0.25)
 TWO = collect_conformity(np.eye(2), np.arange(2), np.ones(2))
 DECODER = DecoderMap(1.0, 0.1, np.zeros(3), np.zeros((3, 3)))
+PLAIN = BiasMap(1.0, 0.1, np.zeros(3))
+POOL = PoolMap([PLAIN] * 2, np.full(2, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("map_", "words"),
+    [
+        (PLAIN, "it.final is not for 3 schemes"),
+        (POOL, "it.final is not for 3 schemes"),
+        (PoolMap([PLAIN, PLAIN, DECODER], np.ones(3)), "mismatch in its core"),
+    ],
+)
+def test_the_final_calibration_of_a_pool_fits_its_members(map_, words):
+    pool = PolytomyClassifier(scheme="pool", random_state=0).fit(X, LABELS).composition_
+    with pytest.raises((PolytomyError, ValueError), match=words):
+        remake(pool, final=replace(pool.final, map=map_))
 
 
 @pytest.mark.parametrize(
@@ -121,6 +137,7 @@ DECODER = DecoderMap(1.0, 0.1, np.zeros(3), np.zeros((3, 3)))
             lambda final: replace(final, map=BiasMap(1.0, 0.1, np.zeros(2))),
             "could not be broadcast",
         ),
+        ("final", lambda final: replace(final, map=POOL), "it.final is not for 1 scheme"),
         (
             "final",
             lambda final: replace(final, map=DECODER),
@@ -130,11 +147,6 @@ DECODER = DecoderMap(1.0, 0.1, np.zeros(3), np.zeros((3, 3)))
             "final",
             lambda final: replace(final, conformity=TWO),
             "it.final is not for 3 classes",
-        ),
-        (
-            "final",
-            lambda final: replace(final, probabilities=np.full((150, 2), 0.5)),
-            "it.final is not with a probability for each sample and class",
         ),
         (
             "out_of_fold",
@@ -152,21 +164,3 @@ def test_parts_for_other_classes_or_binaries_are_refused(composition, name, wron
     part = wrong(getattr(composition, name))
     with pytest.raises((PolytomyError, ValueError), match=words):
         remake(composition, **{name: part})
-
-
-def test_probabilities_of_few_samples_among_very_many_are_not_saved(tmp_path, monkeypatch):
-    classifier = PolytomyClassifier(random_state=0, keep_out_of_fold=True).fit(X, LABELS)
-    monkeypatch.setattr(compositions, "_FREE_VALUES", 3 * 150 - 1)
-    monkeypatch.setattr(compositions, "_LARGEST_RATIO", 0)
-    with pytest.raises(ArgumentError, match="probabilities of 150 samples among 150 training"):
-        save(classifier, tmp_path / "m.polytomy", out_of_fold=True)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_few_bytes_do_not_become_a_large_array(decoder_model, refusal):
-    description, members = unpack(decoder_model)
-    where = ("model", "composition", "out_of_fold", "n_rows")
-    replace_field(description, where, 2**40)
-    peak, words = peak_memory(refusal, pack(description, members))
-    assert words == "model.composition.final is not with a probability for each sample and class"
-    assert peak < 2**26

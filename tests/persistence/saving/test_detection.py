@@ -5,7 +5,7 @@ import os
 import pytest
 
 from persistence.libsvm.libsvm_files import FOLDER
-from polytomy.errors import ArgumentError, ModelFileError
+from polytomy.errors import ModelFileError
 from polytomy.persistence import (
     FileKind,
     find_kind,
@@ -14,7 +14,6 @@ from polytomy.persistence import (
     read_info,
     read_libsvm,
 )
-from polytomy.persistence.libagf_files import load_all_in_one
 
 
 @pytest.mark.parametrize(
@@ -26,7 +25,6 @@ from polytomy.persistence.libagf_files import load_all_in_one
         ("m.model", b"anything", FileKind.LIBSVM),
         ("m.control", b"a {0 1}", FileKind.CONTROL),
         ("m.txt", b"a {0 1}", FileKind.CONTROL),
-        ("m.txt", b"1v1\n   3\n   0   1   2\n", FileKind.ALL_IN_ONE),
         ("m.txt", b"ADJ\n{0 1}", FileKind.CONTROL),
     ],
 )
@@ -52,12 +50,9 @@ def test_other_files_are_refused(name, content, words, tmp_path):
 
 def test_a_file_can_be_opened_before_the_number_of_features_is_known():
     opened = open_model(FOLDER / "rbf.model")
-    assert (opened.kind, opened.is_precomputed) == (FileKind.LIBSVM, False)
+    assert opened.kind is FileKind.LIBSVM
     assert opened.make(None).n_features_in_ == 4
     assert opened.make(6).n_features_in_ == 6
-    assert open_model(FOLDER / "precomputed.model").is_precomputed
-    with pytest.raises(ArgumentError, match="the kernel is precomputed"):
-        load(FOLDER / "precomputed.model")
 
 
 @pytest.mark.parametrize("read", [load, read_info])
@@ -74,7 +69,7 @@ def test_pipes_devices_and_folders_are_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("/dev/zero")
     for name in ("pipe", "link"):
-        for read in (load, read_info, read_libsvm, load_all_in_one):
+        for read in (load, read_info, read_libsvm):
             with pytest.raises(ModelFileError, match="cannot be read from a pipe or a device"):
                 read(tmp_path / name)
     with pytest.raises(IsADirectoryError):

@@ -15,7 +15,7 @@ from polytomy import PolytomyClassifier
 from polytomy.errors import ModelFileError, PolytomyWarning
 from polytomy.persistence import load, save, saving
 
-SCHEMES = ["one-vs-one", "one-vs-rest", "a {setosa b {versicolor virginica}}"]
+SCHEMES = ["one-vs-one", "one-vs-rest", "a {setosa b {versicolor virginica}}", "pool"]
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -24,7 +24,7 @@ def test_a_model_of_several_sides_answers_the_same(estimator, tmp_path):
     np.testing.assert_array_equal(again.predict_proba(X), classifier.predict_proba(X))
     assert len({id(each.estimator) for each in again.binaries_[:3]}) == 1
     info = read_info(tmp_path / "m.polytomy")
-    assert info.kinds["side of a model"] == 3
+    assert info.kinds["model with several sides"] == 1
 
 
 def test_a_loaded_model_can_be_composed_differently(tmp_path):

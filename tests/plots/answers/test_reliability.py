@@ -27,23 +27,19 @@ def test_points_are_confidence_and_accuracy():
 def test_classes_can_be_taken_together_or_one_by_one():
     together = ReliabilityDisplay.from_predictions(Y, PROBA, kind="classwise", n_bins=1)
     np.testing.assert_allclose(together.line_.get_xydata(), [[1 / 3, 1 / 3]])
-    of_b = ReliabilityDisplay.from_predictions(
-        Y, PROBA, kind="classwise", pos_label="b", n_bins=2, sample_weight=[1, 1, 3, 1]
-    )
-    # b has less than one half in samples 0, 2 and 3, of which sample 2 with weight 3 is one.
-    expected = [[(0.1 + 3 * 0.2 + 0.3) / 5, 3 / 5], [0.6, 1]]
-    np.testing.assert_allclose(of_b.line_.get_xydata(), expected)
-    assert of_b.ax_.get_xlabel() == "probability of b"
+    assert together.ax_.get_xlabel() == "probability of a class"
 
 
 def test_the_bins_are_those_of_the_table():
     rng = np.random.default_rng(0)
     proba, y = rng.dirichlet(np.ones(3), 100), rng.integers(0, 3, 100)
-    table = metrics.reliability_table(y, proba, bins=7)[2]
-    display = ReliabilityDisplay.from_predictions(y, proba, kind="classwise", pos_label=2, n_bins=7)
-    filled = table[table["weight"] > 0]
-    np.testing.assert_allclose(display.bins.predicted, filled["predicted"])
-    np.testing.assert_allclose(display.bins.observed, filled["observed"])
+    table = metrics.reliability_table(y, proba, bins=7)
+    display = ReliabilityDisplay.from_predictions(y, proba, kind="classwise", n_bins=7)
+    weight = table["weight"].sum(axis=0)
+    for name in ("predicted", "observed"):
+        sums = np.nansum(table[name] * table["weight"], axis=0)
+        expected = sums[weight > 0] / weight[weight > 0]
+        np.testing.assert_allclose(getattr(display.bins, name), expected)
 
 
 def test_any_classifier_with_probabilities_is_drawn():
@@ -85,11 +81,6 @@ def test_names_are_not_read_as_formulas():
     [
         ({"kind": "confident"}, 'Did you mean "confidence"'),
         ({"strategy": "quantiles"}, 'Did you mean "quantile"'),
-        ({"pos_label": "a"}, 'pos_label="a" needs kind="classwise".'),
-        (
-            {"pos_label": "d", "kind": "classwise"},
-            "pos_label=\"d\" is not one of the classes ('a', 'b', 'c').",
-        ),
         ({"n_bins": 0}, "bins=0 is not a whole number of 1 or more."),
         ({"classes": ["a", "b"]}, "proba has 3 columns, but classes has 2 different labels"),
     ],

@@ -82,14 +82,6 @@ def test_a_classifier_has_the_order_of_its_scheme_also_in_a_pipeline():
     assert ConfusionMatrixDisplay.from_estimator(model, X, y).display_labels == [*"abcd"]
 
 
-def test_labels_are_shown_in_their_own_order():
-    display = ConfusionMatrixDisplay.from_predictions(
-        TRUE, FOUND, hierarchy=LAND, labels=["corn", "oak"]
-    )
-    np.testing.assert_array_equal(display.confusion_matrix, [[2, 1], [0, 1]])
-    assert display.blocks == []
-
-
 def test_a_label_for_no_prediction_is_a_column_at_the_end():
     display = ConfusionMatrixDisplay.from_predictions(TRUE, ["?", *FOUND[1:]], hierarchy=LAND)
     assert display.display_labels == ["oak", "pine", "rye", "corn", "?"]
@@ -152,11 +144,6 @@ def test_values_and_the_colour_bar_can_be_left_out():
             lambda: ConfusionMatrixDisplay.from_predictions(TRUE, FOUND[1:]),
             ArgumentError,
             "y has 7 labels, but predicted has 6",
-        ),
-        (
-            lambda: ConfusionMatrixDisplay.from_predictions(TRUE, FOUND, labels=["fir"]),
-            ArgumentError,
-            "labels has none of the labels of y.",
         ),
         (
             lambda: ConfusionMatrixDisplay.from_estimator(

@@ -70,11 +70,6 @@ def test_a_cell_has_the_best_of_the_candidates_that_share_it(score, best):
     assert axes.get_ylabel() == ""
 
 
-def test_one_scheme_can_be_drawn():
-    found = results([{"C": 1}, {"C": 1}], [0.9, 0.2], schemes=["pairs", "tree"])
-    np.testing.assert_allclose(shown(plots.grid(found, scheme="tree")), [[0.2]])
-
-
 def test_candidates_without_a_value_or_a_score_have_no_cell():
     params = [{"C": 1, "gamma": 0.1}, {"C": 5, "gamma": 0.2}, {"C": 5}]
     axes = plots.grid(results(params, [0.9, np.nan, 0.7]))
@@ -119,10 +114,6 @@ def test_given_axes_are_used():
         (lambda: plots.grid({"candidate": []}), "search has no grid. Search with param_grid"),
         (lambda: plots.grid(results(SQUARE, [1] * 4), x="gama"), 'Did you mean "gamma"?'),
         (lambda: plots.grid(results(SQUARE, [1] * 4), x="C", y="C"), "are the same"),
-        (
-            lambda: plots.grid(results(SQUARE, [1] * 4), scheme="pear"),
-            'scheme="pear" is not in the results. Did you mean "pairs"?',
-        ),
     ],
 )
 def test_invalid_arguments_are_errors(draw, words):

@@ -11,7 +11,9 @@ def test_all_parameters_but_those_of_bins_go_to_the_classifier():
     own = set(PolytomyRegressor().get_params(deep=False)) - {"n_bins", "statistic"}
     assert set(CLASSIFIER_PARAMETERS) == own
     classes = set(PolytomyClassifier().get_params(deep=False)) - own
-    assert classes == {"class_weight", "class_order", "keep_out_of_fold", "reservoir_size"}
+    assert classes == {
+        "class_weight", "class_order", "keep_out_of_fold", "max_sides", "reservoir_size"
+    }  # fmt: skip
 
 
 def test_defaults_are_those_of_the_classifier_but_for_the_scheme_and_its_decoder():

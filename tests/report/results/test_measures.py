@@ -1,7 +1,7 @@
 """The sections on measures and times."""
 
 from polytomy.report import report_html
-from polytomy.trials import MEASURES, Results
+from polytomy.trials import MEASURES
 from report.cases import make_results
 from report.pages import parse_page, table_of
 
@@ -20,12 +20,12 @@ def test_every_measure_has_a_table_of_pairs_and_datasets(page):
         title = MEASURES[measure].title
         heads, *rows = table_of(panel(page, measure), title)
         assert [head.text for head in heads[1:]] == ["sat", "own & <b>"]
-        assert len(rows) == {"fit_seconds": 2, "n_binaries": 2, "log_loss": 2}.get(measure, 3)
+        assert len(rows) == {"log_loss": 2}.get(measure, 3)
     assert len(page.find("section", "panel")) >= len(MEASURED)
 
 
 def test_ranks_are_drawn_if_all_pairs_were_measured_on_two_datasets(page):
-    assert "critical difference" in panel(page, "fit_seconds").text
+    assert "critical difference" in panel(page, "log_loss").text
     # The greedy tree was measured on one dataset only.
     assert "critical difference" not in panel(page, "accuracy").text
     assert "critical difference" not in panel(page, "n_binaries").text
@@ -36,33 +36,6 @@ def test_a_single_trial_has_no_standard_deviation():
         page = parse_page(report_html(make_results(repeats)))
         assert words in panel(page, "accuracy").text
         assert ("±" in panel(page, "log_loss").find("table")[0].text) == (repeats > 1)
-
-
-def test_configurations_are_compared_once_whatever_the_order_of_their_methods():
-    pairs = [("tree", "greedy"), ("pairs", "lsq"), ("tree", "lsq")]
-    cells = [
-        {"configuration": one, "method": other, "scores": {"fit_seconds": float(len(one))}}
-        for one, other in pairs
-    ]
-    records = [{"dataset": "a", "repeat": repeat, "cells": cells} for repeat in range(2)]
-    page = parse_page(report_html(Results(records, pairs, ["a"])))
-    _, *rows = table_of(page, "Number of splits on which each pair is better")
-    assert [row[0].text.split() for row in rows] == [["tree", "pairs"]]
-    assert rows[0][1].text.startswith("2 : 0")
-
-
-def test_training_times_of_calibrated_pairs_are_compared_with_those_of_their_configuration():
-    cells = [
-        {"configuration": "tree", "method": method, "scores": {"fit_seconds": seconds}}
-        for method, seconds in (("greedy", 1.0), ("lsq", 1.0), ("lsq + bias", 2.0))
-    ]
-    cells[-1]["final_calibration"] = "bias"
-    pairs = [("tree", cell["method"]) for cell in cells]
-    records = [{"dataset": "a", "repeat": repeat, "cells": cells} for repeat in range(2)]
-    page = parse_page(report_html(Results(records, pairs, ["a"])))
-    _, *rows = table_of(page, "Number of splits on which each pair is better")
-    assert [" ".join(row[0].text.split()) for row in rows] == ["tree 3 tree, lsq + bias"]
-    assert rows[0][1].text.startswith("2 : 0")
 
 
 def test_accuracy_is_plotted_against_both_times(page):

@@ -100,3 +100,29 @@ def test_twins_agree_on_rows_that_count_on_one_side(is_strict: bool) -> None:
     weights = np.column_stack([np.zeros(code.n_rows), np.ones(code.n_rows)])
     results = [twin.minimise_divergence(code.matrix, r, weights, is_strict) for twin in TWINS]
     np.testing.assert_allclose(results[0], results[1], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("hardness", [0.0, 0.3])
+@pytest.mark.parametrize(("n_classes", "n_sides"), [(30, 3), (70, 5), (120, 12)])
+def test_wide_partitions_of_several_sides_meet_the_conditions_of_a_minimum(
+    n_classes: int, n_sides: int, hardness: float
+) -> None:
+    # L is convex in p. So p is a minimum if no class has a pull beyond that of the classes with
+    # mass, which is the number of partitions.
+    rng = np.random.default_rng(3)
+    sides = np.array([rng.permutation(n_classes) % n_sides for _ in range(25)])
+    is_member = (sides[:, np.newaxis] == np.arange(n_sides)[:, np.newaxis]).reshape(-1, n_classes)
+    q = rng.dirichlet(np.full(n_sides, 0.5), (40, 25))
+    # Some partitions are certain of one side.
+    is_hard = rng.uniform(size=(40, 25)) < hardness
+    q[is_hard] = np.eye(n_sides)[rng.integers(n_sides, size=is_hard.sum())]
+    shares = q.reshape(40, -1)
+    weights = np.column_stack([np.zeros(25 * n_sides), np.ones(25 * n_sides)])
+    matrix = np.where(is_member, 1, -1).astype(np.int8)
+    found = compiled.minimise_divergence(matrix, 2 * shares - 1, weights, True)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
+    masses = found @ is_member.T
+    pulls = np.divide(shares, masses, out=np.zeros_like(shares), where=shares > 0) @ is_member
+    has_mass = found > 1e-12
+    np.testing.assert_allclose(pulls[has_mass], 25, rtol=1e-9)
+    assert pulls.max() <= 25 * (1 + 1e-9)

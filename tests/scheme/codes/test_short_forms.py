@@ -5,8 +5,11 @@ from polytomy import designs
 from polytomy.scheme import CodingMatrix
 from polytomy.scheme.codes import SHORT_FORMS, find_short_form
 
+# The number of blocks is only known when they are made, so they are never written as a short form.
+COUNTED = [name for name in SHORT_FORMS if name not in ("blocks", "cover")]
 
-@pytest.mark.parametrize("name", SHORT_FORMS)
+
+@pytest.mark.parametrize("name", COUNTED)
 @pytest.mark.parametrize("n_branches", [2, 3, 4, 5, 9, 13, 19])
 def test_the_number_of_rows_is_known_before_a_code_is_made(name, n_branches):
     form = SHORT_FORMS[name]

@@ -1,10 +1,24 @@
 """Candidates of a comparison."""
 
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
 
 from polytomy.designs import one_vs_one
 from polytomy.errors import ArgumentError
-from polytomy.selection.candidates import Candidate, candidates_from, default_candidates
+from polytomy.selection.candidates import (
+    Candidate,
+    automatic_candidates,
+    candidates_from,
+    default_candidates,
+    separates_many_classes,
+)
 
 
 def test_schemes_pairs_and_dicts_are_candidates():
@@ -65,3 +79,45 @@ def test_the_solver_auto_suits_each_scheme_so_none_is_tried_twice():
     assert [each.name for each in by_auto] == names
     assert {each.solver for each in by_auto} == {"auto"}
     assert {each.solver for each in by_name} == {"least-squares", "divergence"}
+
+
+@pytest.mark.parametrize(
+    ("estimator", "expected"),
+    [
+        (RandomForestClassifier(), True),
+        (HistGradientBoostingClassifier(), True),
+        (LogisticRegression(), True),
+        (KNeighborsClassifier(), True),
+        (GaussianNB(), True),
+        (MLPClassifier(), True),
+        (make_pipeline(StandardScaler(), LogisticRegression()), True),
+        (SVC(), False),
+        (LinearSVC(), False),
+        (make_pipeline(StandardScaler(), LinearSVC()), False),
+        (RidgeClassifier(), False),
+    ],
+)
+def test_estimators_with_probabilities_for_many_classes_are_known(estimator, expected):
+    assert separates_many_classes(estimator) == expected
+
+
+def test_a_calibration_of_two_sides_is_not_for_many_classes():
+    assert separates_many_classes(GaussianNB(), "sigmoid")
+    assert separates_many_classes(GaussianNB(), None)
+    assert not separates_many_classes(GaussianNB(), "isotonic")
+
+
+@pytest.mark.parametrize("is_multi_class", [False, True])
+@pytest.mark.parametrize("has_order", [False, True])
+def test_the_work_of_automatic_candidates_is_bounded(is_multi_class, has_order):
+    of_size = {
+        n: [
+            each.name
+            for each in automatic_candidates(n, has_order=has_order, is_multi_class=is_multi_class)
+        ]
+        for n in (3, 20, 21, 100, 101, 5000)
+    }
+    assert all(names[0] == "one-vs-one" for n, names in of_size.items() if n <= 100)
+    assert of_size[101] == of_size[5000]
+    assert not {"one-vs-one", "orthogonal", "adjacent"} & set(of_size[101])
+    assert ("adjacent" in of_size[100]) == has_order

@@ -22,7 +22,7 @@ def runner(name, losses, seconds=1.0, reason=""):
 
 
 def table(*runners):
-    return tabulate_race(Race(list(runners)), runners[0])
+    return tabulate_race(Race(list(runners)), [runners[0]])
 
 
 def test_each_candidate_has_means_and_standard_deviations_over_its_folds():

@@ -148,6 +148,15 @@ def test_price_by_hand() -> None:
     )
 
 
+def test_wu_lin_weng_1_mixes_two_closed_sets_by_least_norm() -> None:
+    # 0 and 1 beat 2 for certain and each other half the time; 3 is compared with none.
+    code = CodingMatrix([[1, -1, 0, 0], [1, 0, -1, 0], [0, 1, -1, 0],
+                         [1, 0, 0, -1], [0, 1, 0, -1], [0, 0, 1, -1]])  # fmt: skip
+    p = solve_wu_lin_weng_1(code, [[0.0, 1.0, 1.0, np.nan, np.nan, np.nan]])
+    # Squared norms 1/2 and 1: the masses are as 2 to 1.
+    np.testing.assert_allclose(p, [[1 / 3, 1 / 3, 0, 1 / 3]], atol=1e-15)
+
+
 def test_wu_lin_weng_1_by_hand() -> None:
     # μ₀₁ = 2/3, μ₀₂ = 3/4, μ₁₂ = 1/2; the fixed point was solved on paper.
     p = [Fraction(29, 53), Fraction(13, 53), Fraction(11, 53)]

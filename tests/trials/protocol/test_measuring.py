@@ -112,9 +112,9 @@ def test_calibrated_pairs_score_as_a_calibrated_classifier(sorted_dataset, proto
 def test_pairs_of_one_configuration_each_learn_their_own_calibration(dataset):
     bias = Pair("adjacent", "bias", "adjacent", "least-squares", "bias")
     pairs = [bias, bias._replace(method="decoder", final_calibration="decoder")]
-    record = measure_trial(dataset, Protocol(pairs, estimator=SVC(C=3.0)), 0)
+    record = measure_trial(dataset, Protocol(pairs, estimator=SVC(C=3.0)), 1)
     alone = [
-        measure_trial(dataset, Protocol([pair], estimator=SVC(C=3.0)), 0)["cells"][0]
+        measure_trial(dataset, Protocol([pair], estimator=SVC(C=3.0)), 1)["cells"][0]
         for pair in pairs
     ]
     assert [without_times(cell) for cell in record["cells"]] == list(map(without_times, alone))

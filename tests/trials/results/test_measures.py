@@ -29,11 +29,6 @@ def test_scores_are_maximised_and_losses_minimised(name, best):
     assert find_measure(name).best == best
 
 
-def test_methods_share_what_training_alone_decides():
-    shared = {name for name, measure in MEASURES.items() if measure.of_scheme}
-    assert shared == {"fit_seconds", "n_binaries", "n_support_vectors"}
-
-
 def test_titles_are_distinct():
     assert len({measure.title for measure in MEASURES.values()}) == len(MEASURES)
 

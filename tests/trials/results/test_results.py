@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from polytomy.errors import ArgumentError
-from polytomy.trials import Results
 from trials.results_cases import ACCURACY, PAIRS, make_results
 
 
@@ -45,7 +44,7 @@ def test_the_best_of_each_dataset_is_marked_in_either_direction(results):
     assert best("accuracy") == [[True, False], [False, False], [False, True]]
     assert results.table("log_loss").rows == [("pairs", "lsq"), ("tree", "lsq")]
     assert best("log_loss") == [[True, False], [False, True]]
-    assert best("n_binaries") == [[False, False], [False, False]]
+    assert best("n_binaries") == [[False, False]] * 3
 
 
 def test_all_tied_pairs_are_marked():
@@ -54,30 +53,6 @@ def test_all_tied_pairs_are_marked():
     equal["a", "tree"] = [0.3, 0.2, 0.1]
     table = make_results(equal).table("accuracy")
     assert all(cell.is_best for cells in table.cells for cell in cells if cell)
-
-
-def test_measures_shared_by_methods_have_one_row_per_configuration(results):
-    table = results.table("n_binaries")
-    assert table.rows == [("pairs", ""), ("tree", "")]
-    # On b_c only the second method of the tree has a value.
-    assert [[cell.mean for cell in cells] for cells in table.cells] == [[5, 5], [4, 4]]
-
-
-def test_training_times_of_calibrated_pairs_are_their_own():
-    cells = [
-        {"configuration": "tree", "method": method, "scores": {"fit_seconds": s, "n_binaries": 3}}
-        for method, s in (("greedy", 1.0), ("lsq", 1.0), ("lsq + bias", 2.0))
-    ]
-    cells[-1]["final_calibration"] = "bias"
-    pairs = [("tree", cell["method"]) for cell in cells]
-    results = Results([{"dataset": "a", "repeat": 0, "cells": cells}], pairs, ["a"])
-    times = results.table("fit_seconds")
-    assert times.rows == [("tree", ""), ("tree", "lsq + bias")]
-    assert [row[0].mean for row in times.cells] == [1, 2]
-    assert [times.row_of(pair) for pair in pairs] == [("tree", ""), ("tree", ""), pairs[-1]]
-    counts = results.table("n_binaries")
-    assert counts.rows == [("tree", "")]
-    assert {counts.row_of(pair) for pair in pairs} == {("tree", "")}
 
 
 def test_measures_without_values_have_no_table(results):

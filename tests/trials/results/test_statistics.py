@@ -103,22 +103,6 @@ def test_ranks_sum_to_a_constant_and_reverse_with_the_direction(rows):
     np.testing.assert_allclose(found.mean_ranks + turned.mean_ranks, n_methods + 1)
 
 
-@given(
-    st.integers(2, 7).flatmap(
-        lambda k: st.lists(st.lists(st.integers(0, 30), min_size=k, max_size=k), min_size=9)
-    )
-)
-def test_groups_are_the_maximal_sets_without_a_significant_difference(rows):
-    found = rank_methods(rows, largest_is_best=True)
-    order = np.argsort(found.mean_ranks, kind="stable").tolist()
-    runs = [set(order[i:j]) for i in range(len(order)) for j in range(i + 2, len(order) + 1)]
-    alike = [
-        run for run in runs if np.ptp(found.mean_ranks[list(run)]) <= found.critical_difference
-    ]
-    expected = [run for run in alike if not any(run < other for other in alike)]
-    assert sorted(map(sorted, found.groups)) == sorted(map(sorted, expected))
-
-
 def test_identical_methods_share_ranks_and_have_p_value_one():
     found = rank_methods(np.ones((3, 3)), largest_is_best=True)
     assert found.p_value == 1.0

@@ -2,8 +2,6 @@
 
 import pytest
 
-from polytomy.errors import ArgumentError
-from polytomy.report import report_html
 from polytomy.trials import CATALOGUE, PAPER_PAIRS, Results, pairs_from
 from polytomy.trials.summary import beside_published, find_published
 
@@ -72,8 +70,6 @@ def test_pairs_with_a_final_calibration_are_not_in_the_paper():
 def test_a_figure_may_have_a_note():
     pair = ("orthogonal", "least-squares")
     assert find_published("root_brier_score", "letter", pair).note == "random code"
-    with pytest.raises(ArgumentError, match=r"measure must be .* got 'brier'"):
-        find_published("brier", "letter", pair)
 
 
 @pytest.mark.parametrize(
@@ -126,16 +122,13 @@ def test_calibrated_pairs_beside_those_of_the_paper_are_not_compared():
     results = Results(records, names, ["sat"], {"sat": FACTS}, {"protocol": protocol})
     found = beside_published(results)
     assert [each.pair for each in found if each.measure == "predict_seconds"] == PAIRS
-    assert [each.pair for each in found if each.measure == "fit_seconds"] == [
-        (configuration, "") for configuration in dict.fromkeys(name for name, _ in PAIRS)
-    ]
+    assert [each.pair for each in found if each.measure == "fit_seconds"] == PAIRS
 
 
 @pytest.mark.parametrize(
     "facts",
     [
         {"n_features": 4},
-        {"n_samples": 100},
         {"counts": [1072, 1073, 1072, 1073, 1072, 1073]},
         {"estimator": "logistic-regression"},
         {"estimator": "svc C=10 gamma=0.1"},
@@ -164,14 +157,5 @@ def test_a_scheme_of_the_user_with_a_name_of_the_paper_is_not_compared():
     assert "one-vs-rest" in found
 
 
-def test_another_order_of_the_classes_matters_to_schemes_that_use_it():
-    found = compare_with(FACTS | {"counts": sorted(CATALOGUE["sat"].counts)})
-    assert found == ["one-vs-one", "one-vs-rest", "orthogonal", "empirical-tree"]
-
-
-def test_logistic_regression_on_data_of_the_paper_has_no_paper_in_its_report():
-    facts, manifest = {"sat": FACTS | {"estimator": "logistic-regression"}}, {"protocol": PROTOCOL}
-    cells = [{"configuration": "tree", "method": "greedy", "scores": {"accuracy": 0.9}}]
-    records = [{"dataset": "sat", "repeat": 0, "cells": cells}]
-    results = Results(records, [("tree", "greedy")], ["sat"], facts, manifest)
-    assert "published" not in report_html(results).split("<main>")[1]
+def test_another_order_of_the_classes_is_not_compared():
+    assert compare_with(FACTS | {"counts": sorted(CATALOGUE["sat"].counts)}) == []

@@ -68,5 +68,6 @@ def test_a_star_marks_the_best_of_each_dataset(results):
 
 
 def test_an_empty_column_is_omitted(results):
-    heads = table_to_text(results.table("n_binaries")).splitlines()[0]
-    assert heads.split() == ["configuration", "a", "b_c"]
+    table = results.table("accuracy")
+    heads = table_to_text(table._replace(rows=table.rows[1:2], cells=table.cells[1:2]))
+    assert heads.splitlines()[0].split() == ["configuration", "method", "a"]

@@ -1,6 +1,7 @@
 """Binaries with a linear decision function, evaluated together.
 
-A `LinearGroup` evaluates all of them on all samples, by one matrix product.
+A `LinearGroup` evaluates all of them on all samples, by one matrix product; `LinearSides` does so
+with models that have several sides.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from polytomy.calibration.calibrators import LogisticMap
 from polytomy.inputs.sparse import check_sparse, is_sparse
 from polytomy.inputs.training_data import Samples, blocks_of, input_key
 from polytomy.learners.scaling import Scaling, check_dense, peel_scalers
+from polytomy.learners.sides import SidesGroup, SidesModel, has_linear_values, is_softmax
 from polytomy.learners.svm.kernels import KernelFunction
 from polytomy.learners.trained import Output, TrainedBinary
 from polytomy.onnx_graph import Graph, Value
@@ -86,6 +88,30 @@ def linear_member(binary: TrainedBinary) -> LinearMember | None:
     sign = 1.0 if binary.positive_index == 1 else -1.0
     intercept = sign * float(np.ravel(model.intercept_)[0])
     return LinearMember(binary, is_logistic, sign * weights, intercept, scaling)
+
+
+def side_members(model: SidesModel) -> list[LinearMember]:
+    """Return the decision values of a model with several sides as members of a group.
+
+    Empty unless they are linear, and the probabilities of the sides follow from them.
+    """
+    peeled = None if model.estimator is None else peel_scalers(model.estimator)
+    if peeled is None or not has_linear_values(peeled[1]):
+        return []
+    scaling, classifier = peeled
+    if model.output is not Output.MARGIN and not is_softmax(classifier):
+        return []
+    weights = classifier.coef_
+    if is_sparse(weights):
+        weights = csr_array(check_sparse(weights, "coef_")).astype(np.float64)
+    else:
+        weights = np.atleast_2d(weights).astype(np.float64)
+    intercepts = np.broadcast_to(np.ravel(classifier.intercept_), weights.shape[0])
+    binary = TrainedBinary(model.name, Output.MARGIN, model.estimator)
+    return [
+        LinearMember(binary, False, weights[[k]] if is_sparse(weights) else weights[k], b, scaling)
+        for k, b in enumerate(intercepts.tolist())
+    ]
 
 
 class LinearGroup:
@@ -170,6 +196,34 @@ class LinearGroup:
             check_dense(X)
             X = X - self._centre
         return _multiply_in_blocks(X, self._weights)
+
+
+class LinearSides:
+    """Models with several sides whose decision values are linear.
+
+    Parameters
+    ----------
+    groups : sequence of SidesGroup
+    members : the `side_members` of the model of each group, all with the same key
+    """
+
+    def __init__(
+        self, groups: Sequence[SidesGroup], members: Sequence[Sequence[LinearMember]]
+    ) -> None:
+        self.columns = np.concatenate([group.columns for group in groups])
+        self._groups = groups
+        self._ends = np.cumsum([len(own) for own in members])[:-1]
+        self._values = LinearGroup(np.arange(0), [each for own in members for each in own])
+
+    def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return 2 q − 1 for each of the sides, of shape (n_samples, n_columns)."""
+        values = np.split(self._values.scores(samples), self._ends, axis=1)
+        parts = zip(self._groups, values, strict=True)
+        return np.hstack([group.pick(group.model.chances(own)) for group, own in parts])
+
+    def to_onnx(self, graph: Graph, X: Value) -> Value:
+        """Return the same as a graph."""
+        return graph.join([group.to_onnx(graph, X) for group in self._groups])
 
 
 def _multiply_in_blocks(X: Any, weights: Any) -> NDArray[np.float64]:

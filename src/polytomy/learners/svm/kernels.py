@@ -318,10 +318,23 @@ def find_kernel(kernel: Any) -> Kernel | None:
     return KERNELS.get(kernel) if isinstance(kernel, str) else None
 
 
+def has_scaled_C(estimator: Any) -> bool:
+    """Return whether an estimator is a linear classifier with C="scale"."""
+    C = getattr(estimator, "C", None)
+    if not isinstance(C, str) or C != "scale":
+        return False
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.svm import LinearSVC
+
+    return type(estimator) in (LogisticRegression, LinearSVC)
+
+
 def validate_parameters(estimator: Any) -> None:
-    """Raise ValueError if parameters of an estimator are invalid; its kernel may be one of ours."""
+    """Raise ValueError if parameters are invalid; our kernels and C="scale" are valid, too."""
     if find_kernel(getattr(estimator, "kernel", None)) is not None:
         estimator = copy(estimator).set_params(kernel="rbf")
+    if has_scaled_C(estimator):
+        estimator = copy(estimator).set_params(C=1.0)
     estimator._validate_params()
 
 

@@ -1,6 +1,7 @@
 """Which support vector machines and data can be trained on one kernel matrix, and why not.
 
-Also: one gamma for all machines of a scheme, without which they could not share kernel values.
+Also: one gamma for all machines of a scheme, without which they could not share kernel values, and
+the C of linear classifiers that depends on the data in the same way.
 """
 
 from __future__ import annotations
@@ -9,20 +10,24 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.svm import SVC, NuSVC
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_class_weight
 
-from polytomy.inputs.rows import refuse_dates
+from polytomy.errors import Argument, ArgumentError, PolytomyWarning, warn_caller
+from polytomy.inputs.rows import count_rows, refuse_dates
 from polytomy.inputs.sparse import is_sparse
 from polytomy.inputs.training_data import is_plain_array
-from polytomy.learners.preparation import copy_unfitted, side_labels
+from polytomy.learners.preparation import copy_unfitted, side_labels, split_pipeline
 from polytomy.learners.svm.kernels import (
     LARGEST_DEGREE,
     Kernel,
     KernelFunction,
     effective_gamma,
     find_kernel,
+    has_scaled_C,
+    squared_lengths,
     uses_gamma,
     validate_parameters,
     variance_of,
@@ -37,6 +42,15 @@ _LARGEST = float(np.finfo(np.float32).max)
 # The largest γ|x|² of rbf kernels. Squared distances come from inner products, with rounding errors
 # of 1e-16 times this: beyond it, even the kernel of a sample with itself is not one.
 _LARGEST_RBF_SQUARE = 1e9
+
+# C="scale" is this number divided by the mean squared length of the rows.
+_SCALED_C = 10.0
+
+# There is a warning if C is more than so many times C="scale", for at least so many classes with
+# fewer than so many rows each.
+_FAR_ABOVE = 30.0
+_MANY_CLASSES = 50
+_FEW_OF_CLASS = 30
 
 
 class UnsuitableError(Exception):
@@ -196,3 +210,58 @@ def _has_gamma_of_data(estimator: Any) -> bool:
     if type(estimator) not in (SVC, NuSVC) or not uses_gamma(estimator):
         return False
     return isinstance(estimator.gamma, str) and estimator.gamma in ("scale", "auto")
+
+
+def fix_C(estimators: Sequence[Any], X: Any, n_classes: int) -> list[Any]:
+    """Return the estimators, with ``C="scale"`` of linear classifiers replaced by a number.
+
+    The number is 10 divided by the mean squared length of the rows of X, so that the penalty does
+    not depend on the units of the features. An estimator that occurs several times is also a single
+    object in the result. Warns if the classes are many and small and C is far above that number.
+
+    Parameters
+    ----------
+    estimators : unfitted estimators
+    X : training data of any kind
+    n_classes : int
+
+    Examples
+    --------
+    >>> fix_C([LinearSVC(C="scale")], [[0.0, 2.0], [6.0, 0.0]], n_classes=2)
+    [LinearSVC(C=0.5)]
+    """
+    different = {id(each): each for each in estimators}
+    scaled = [key for key, each in different.items() if has_scaled_C(split_pipeline(each)[1])]
+    is_crowded = n_classes >= _MANY_CLASSES and count_rows(X) < _FEW_OF_CLASS * n_classes
+    given = [each for each in different.values() if is_crowded and _has_linear_C(each)]
+    if not scaled and not given:
+        return list(estimators)
+    for key in scaled:
+        if split_pipeline(different[key])[1] is not different[key]:
+            raise ArgumentError(
+                'C="scale" depends on the rows that a classifier is fitted to, and each partition '
+                "fits its own pipeline. Use ",
+                Argument("shared_preprocessing", True),
+                ", or transform the data first.",
+            )
+    try:
+        mean_square = float(squared_lengths(as_numbers(X)).mean())
+    except (UnsuitableError, TypeError, ValueError):
+        return list(estimators)  # training raises the error where the user expects it
+    C = _SCALED_C / mean_square if mean_square > 0.0 else 1.0
+    steep = [each for each in given if each.C > _FAR_ABOVE * C]
+    if steep:
+        warn_caller(
+            f"{type(steep[0]).__name__} with C={steep[0].C:g} hardly regularises: the mean squared "
+            f"length of the rows is {mean_square:.3g}, and there are fewer than {_FEW_OF_CLASS} "
+            f'rows for each of {n_classes} classes. C="scale", which is {C:.2g} for these rows, is '
+            "often faster and more accurate.",
+            PolytomyWarning,
+        )
+    fixed = {key: copy_unfitted(different[key]).set_params(C=C) for key in scaled}
+    return [fixed.get(id(each), each) for each in estimators]
+
+
+def _has_linear_C(estimator: Any) -> bool:
+    is_linear = type(estimator) in (LogisticRegression, LinearSVC)
+    return is_linear and isinstance(estimator.C, int | float)

@@ -11,6 +11,9 @@ because a slice costs more than the work on it.
 A chunk of samples begins at a multiple of the number of lanes, whatever the blocks are, and no lane
 depends on its neighbours: results are the same for any number of threads. A short last chunk uses
 as many lanes as it needs, in whole vectors.
+
+A few samples leave most lanes empty, so they are processed the other way round: the lanes are
+vectors, and a product is a sum over the features, of dense samples several at a time.
 """
 
 from __future__ import annotations
@@ -28,16 +31,29 @@ from polytomy.routines.compiled.kernels import (
     exponentials,
     squares_from_products,
 )
-from polytomy.routines.compiling import fused_entry, fused_helper, inlined_helper
+from polytomy.routines.compiling import (
+    fused_entry,
+    fused_helper,
+    inlined_helper,
+    summing_helper,
+)
 from polytomy.routines.reference.banks import Floats, Indices, SparseRows, Weights
 from polytomy.routines.reference.kernels import IS_OF_DISTANCES, Function
-from polytomy.routines.threads import run_in_blocks
+from polytomy.routines.threads import run_aside, run_in_blocks
 
 _LANES = 128
 _SLAB = 8
 
+# Up to this many samples are a few. Dense samples with many features fill the lanes slowly, so more
+# of them are few.
+_FEW_SPARSE = 4
+_FEW_NARROW, _FEW_WIDE = 8, 32
+_WIDTH_OF_ONE_MORE = 12
+
 # Approximate costs in nanoseconds.
 _COST_OF_PRODUCT = 0.05
+_COST_OF_FEW = 0.3
+_COST_OF_GATHER = 1.5
 _COST_OF_SPARSE_PRODUCT = 0.12
 _COST_OF_VALUE = 0.8
 
@@ -55,7 +71,16 @@ def add_dense_scores(
     scores: NDArray[np.float64],
 ) -> None:
     """Add the scores of dense samples."""
-    n_products = len(rows) * samples.shape[1] + len(weights[2])
+    n_samples, n_features = samples.shape
+    n_products = len(rows) * n_features + len(weights[2])
+    if n_samples <= min(_FEW_WIDE, _FEW_NARROW + n_features // _WIDTH_OF_ONE_MORE):
+        run_aside(
+            _add_dense_scores_of_few,
+            *(samples, vectors, rows, as_numbers(function), weights),
+            outputs=[scores],
+            cost=_COST_OF_FEW * n_samples * n_products,
+        )
+        return
     run_in_blocks(
         _add_dense_scores,
         len(samples),
@@ -117,6 +142,63 @@ def _add_dense_scores(
         _add_to_scores(sums, n_lanes, first, scores)
 
 
+@fused_entry
+def _add_dense_scores_of_few(
+    samples: NDArray[np.float64],
+    vectors: NDArray[np.float64],
+    rows: Indices,
+    function: Function,
+    weights: Weights,
+    scores: NDArray[np.float64],
+    stop: Flag,
+) -> None:
+    n_rows = min(4, len(samples))  # four samples are processed at a time
+    products = np.zeros((n_rows, _LANES))
+    values, bits = np.empty((n_rows, _LANES)), np.empty((n_rows, _LANES), np.int64)
+    for start in range(0, len(rows), _LANES):
+        if stop[0] != 0:
+            return
+        n_used = min(_LANES, len(rows) - start)
+        for first in range(0, len(samples), 4):
+            n_own = min(4, len(samples) - first)
+            _compare_few(samples, first, n_own, vectors, rows, start, n_used, function, products)
+            exact_values(function, products, (n_used + VECTOR - 1) // VECTOR, values, bits)
+            for i in range(n_own):
+                _add_to_row(values, i, n_used, start, weights, scores, first + i)
+
+
+@fused_helper
+def _compare_few(
+    samples: NDArray[np.float64],
+    first: int,
+    n_own: int,
+    vectors: NDArray[np.float64],
+    rows: Indices,
+    start: int,
+    n_used: int,
+    function: Function,
+    products: NDArray[np.float64],
+) -> None:
+    """Set `products` to |x − y|² or x·y for at most four samples x and the vectors y of a slab."""
+    by_distance = IS_OF_DISTANCES[function[0]]
+    for k in range(n_used):
+        row = rows[start + k]
+        if n_own == 4 and by_distance:
+            products[0, k], products[1, k], products[2, k], products[3, k] = _four_distances(
+                vectors, row, samples, first
+            )
+        elif n_own == 4:
+            products[0, k], products[1, k], products[2, k], products[3, k] = _four_products(
+                vectors, row, samples, first
+            )
+        else:
+            for i in range(n_own):
+                if by_distance:
+                    products[i, k] = _squared_distance(vectors, row, samples, first + i)
+                else:
+                    products[i, k] = _inner_product(vectors, row, samples, first + i)
+
+
 def add_sparse_scores(
     samples: SparseRows,
     vectors: SparseRows,
@@ -128,11 +210,16 @@ def add_sparse_scores(
 ) -> None:
     """Add the scores of sparse samples; rows are (data, indices, starts), as in CSR."""
     n_entries = len(vectors[0]) * len(rows) / max(1, len(vectors[2]) - 1)
+    inputs = samples, vectors, rows, n_features, as_numbers(function), weights
+    if len(scores) <= _FEW_SPARSE:
+        cost = len(scores) * (_COST_OF_GATHER * n_entries + _COST_OF_FEW * len(weights[2]))
+        run_aside(_add_sparse_scores_of_few, *inputs, outputs=[scores], cost=cost)
+        return
     cost = _COST_OF_SPARSE_PRODUCT * n_entries + _COST_OF_PRODUCT * len(weights[2])
     run_in_blocks(
         _add_sparse_scores,
         len(scores),
-        *(samples, vectors, rows, n_features, as_numbers(function), weights),
+        *inputs,
         outputs=[scores],
         cost=cost + _COST_OF_VALUE * len(rows),
         multiple=_LANES,
@@ -203,6 +290,50 @@ def _add_sparse_scores(
         _add_to_scores(sums, n_lanes, first, scores)
         for t in range(chunk_start, chunk_end):
             place[sample_indices[t]] = -1
+
+
+@fused_entry
+def _add_sparse_scores_of_few(
+    samples: SparseRows,
+    vectors: SparseRows,
+    rows: Indices,
+    n_features: int,
+    function: Function,
+    weights: Weights,
+    scores: NDArray[np.float64],
+    stop: Flag,
+) -> None:
+    sample_data, sample_indices, sample_starts = samples
+    vector_data, vector_indices, vector_starts = vectors
+    sample = np.zeros(n_features, sample_data.dtype)
+    products = np.zeros((1, _LANES), sample_data.dtype)
+    sample_square, vector_squares = np.zeros(1, products.dtype), np.zeros(_LANES, products.dtype)
+    values, bits = np.empty((1, _LANES)), np.empty((1, _LANES), np.int64)
+    for i in range(len(scores)):
+        sample_square[0] = 0
+        for t in range(sample_starts[i], sample_starts[i + 1]):
+            sample[sample_indices[t]] += sample_data[t]
+        # If an index occurs twice, both entries use the sum as their factor.
+        for t in range(sample_starts[i], sample_starts[i + 1]):
+            sample_square[0] += sample_data[t] * sample[sample_indices[t]]
+        for start in range(0, len(rows), _LANES):
+            if stop[0] != 0:
+                return
+            n_used = min(_LANES, len(rows) - start)
+            for k in range(n_used):
+                product, square = sample_square[0] * 0, sample_square[0] * 0
+                row = rows[start + k]
+                for t in range(vector_starts[row], vector_starts[row + 1]):
+                    product += vector_data[t] * sample[vector_indices[t]]
+                    square += vector_data[t] * vector_data[t]
+                products[0, k], vector_squares[k] = product, square
+            n_vectors = (n_used + VECTOR - 1) // VECTOR
+            if IS_OF_DISTANCES[function[0]]:
+                squares_from_products(products, sample_square, vector_squares, n_vectors)
+            exact_values(function, products, n_vectors, values, bits)
+            _add_to_row(values, 0, n_used, start, weights, scores, i)
+        for t in range(sample_starts[i], sample_starts[i + 1]):
+            sample[sample_indices[t]] = 0
 
 
 def answer_logistic(
@@ -301,6 +432,46 @@ def _add_products(
     return total + a * p + b * q + c * r + d * s
 
 
+@summing_helper
+def _squared_distance(vectors: Floats, row: int, samples: Floats, sample: int) -> Any:
+    total = 0.0
+    for f in range(vectors.shape[1]):
+        total += (vectors[row, f] - samples[sample, f]) ** 2
+    return total
+
+
+@summing_helper
+def _inner_product(vectors: Floats, row: int, samples: Floats, sample: int) -> Any:
+    total = 0.0
+    for f in range(vectors.shape[1]):
+        total += vectors[row, f] * samples[sample, f]
+    return total
+
+
+@summing_helper
+def _four_distances(vectors: Floats, row: int, samples: Floats, first: int) -> Any:
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    for f in range(vectors.shape[1]):
+        value = vectors[row, f]
+        a += (value - samples[first, f]) ** 2
+        b += (value - samples[first + 1, f]) ** 2
+        c += (value - samples[first + 2, f]) ** 2
+        d += (value - samples[first + 3, f]) ** 2
+    return a, b, c, d
+
+
+@summing_helper
+def _four_products(vectors: Floats, row: int, samples: Floats, first: int) -> Any:
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    for f in range(vectors.shape[1]):
+        value = vectors[row, f]
+        a += value * samples[first, f]
+        b += value * samples[first + 1, f]
+        c += value * samples[first + 2, f]
+        d += value * samples[first + 3, f]
+    return a, b, c, d
+
+
 # Two functions written out, not one made twice: Numba's cache would take them for the same.
 
 
@@ -390,6 +561,23 @@ def _add_to_sums(
     for k in range(n_used):
         for t in range(starts[first + k], starts[first + k + 1]):
             _add_multiple(coefficients[t], values, k, n_vectors, sums, machines[t])
+
+
+@fused_helper
+def _add_to_row(
+    values: NDArray[np.float64],
+    row: int,
+    n_used: int,
+    first: int,
+    weights: Weights,
+    scores: NDArray[np.float64],
+    sample: int,
+) -> None:
+    """Add the kernel values of one sample and a slab of vectors to the sample's scores."""
+    starts, machines, coefficients = weights
+    for k in range(n_used):
+        for t in range(starts[first + k], starts[first + k + 1]):
+            scores[sample, machines[t]] += coefficients[t] * values[row, k]
 
 
 @inlined_helper

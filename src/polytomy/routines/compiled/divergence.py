@@ -1,5 +1,8 @@
 """Compiled twin of :mod:`polytomy.routines.reference.divergence`: the same steps as loops.
 
+The minimum of a strict code is found in fewer steps, see `divergence_strict.py`. Where that fails,
+it is found by the steps of the reference.
+
 Loops over classes are written out: array expressions, masks and slices compute the same, but take
 five times as long to compile.
 """
@@ -11,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.routines.compiled.divergence_strict import descend_strictly
 from polytomy.routines.compiled.linear_systems import solve_positive
 from polytomy.routines.compiling import entry, helper
 from polytomy.routines.reference.divergence import (
@@ -78,6 +82,8 @@ def _minimise_divergence(
     members, bounds = _list_sides(matrix)
     answers = _Answers(members, bounds, np.empty((n_rows, 2)), np.empty((n_rows, 2)))
     starts, values = np.empty((n_classes + 1, n_classes)), np.empty(n_classes)
+    is_strict = len(members) == matrix.size
+    curvature, work = np.empty((n_classes, n_classes)), np.empty((4, n_classes))
     for sample in range(begin, end):
         if stop[0] != 0:
             return
@@ -89,6 +95,12 @@ def _minimise_divergence(
             answers.shares[row, 1] = weights[row, 1] * ((1 + r) / 2) if is_answered else 0.0
             total += answers.shares[row, 0]
             total += answers.shares[row, 1]
+        if is_strict:
+            p = probabilities[sample]
+            for j in range(n_classes):
+                p[j] = 1 / n_classes
+            if descend_strictly(answers, p, curvature, work):
+                continue
         if not is_convex:
             _fill_lean_starts(answers, starts, values)
         lowest = np.inf

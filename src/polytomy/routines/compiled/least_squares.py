@@ -4,9 +4,8 @@ Samples are processed in blocks, each with its own small workspace, so apart fro
 does not grow with the number of samples. No routine changes its arguments.
 
 If a linear system has to be solved, codes with few classes are solved in lanes, many samples side
-by side (`least_squares_lanes.py`). Codes with many classes, and samples that the lanes do not
-settle, are solved one sample at a time (`least_squares_single.py`), by the active set of
-`least_squares_cone.py`. If a code has no more rows than classes, it searches few classes at a time.
+by side (`least_squares_lanes.py`). The reference routine solves samples that the lanes do not
+settle, because several minima are possible, and codes with many classes.
 """
 
 from __future__ import annotations
@@ -16,32 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.routines.compiled.least_squares_cone import (
-    Rows,
-    factor_members,
-    fill_single,
-    new_single,
-    solve_support,
-)
 from polytomy.routines.compiled.least_squares_lanes import (
+    Rows,
     count_lanes,
     fill_lanes,
     new_lanes,
     settle_lanes,
     solve_lanes,
 )
-from polytomy.routines.compiled.least_squares_single import (
-    fill_working_set,
-    is_stationary,
-    minimise_single,
-    new_working,
-    widen_working_set,
-    write_normalised,
-    write_working_set,
-)
+from polytomy.routines.compiled.linear_systems import solve_positive
 from polytomy.routines.compiling import entry, helper
 from polytomy.routines.reference import least_squares as reference
-from polytomy.routines.reference.least_squares import UNCHANGED
 from polytomy.routines.threads import run_in_blocks
 
 _LONG_PRODUCT = 2**31
@@ -49,9 +33,6 @@ _LONG_PRODUCT = 2**31
 
 _ROUNDS = (3, 8)
 """Number of steps in each round of lanes."""
-
-_MOST_ROUNDS = 100
-"""After this many rounds, the working set is replaced by all classes."""
 
 _COST = 0.2
 """Approximate nanoseconds of a multiplication and an addition."""
@@ -244,6 +225,8 @@ def couple_pairs(decisions: Floats, negative: Indices, positive: Indices, n_clas
     couple, n_lanes = _couple_pairs_in_lanes, count_lanes(n_classes)
     if n_lanes == 0:
         couple, n_lanes = _couple_pairs_singly, 1
+    # With as many lanes as samples, a few samples are fast and have the same answers among others.
+    n_lanes = min(n_lanes, max(1, len(decisions)))
     run_in_blocks(
         couple,
         len(decisions),
@@ -260,51 +243,32 @@ def minimise_on_simplex(
     row_starts: Indices,
     row_classes: Indices,
     row_signs: Floats,
-    shared_gram: Floats,
     n_classes: int,
 ) -> Floats:
     """Return the class probabilities of any code."""
-    rows = Rows(row_starts, row_classes, row_signs, shared_gram)
+    rows = Rows(row_starts, row_classes, row_signs)
     probabilities = np.empty((len(decisions), n_classes))
-    has_gaps = np.isnan(decisions).any(axis=1)
-    # Separately, because the Gram matrices of samples without gaps are computed differently. What
-    # is computed for a sample must not depend on which others are beside it in the lanes.
-    for samples in (np.flatnonzero(~has_gaps), np.flatnonzero(has_gaps)):
-        _minimise(decisions, rows, samples, probabilities)
-    return probabilities
-
-
-def _minimise(
-    decisions: Floats, rows: Rows, samples: NDArray[np.intp], probabilities: Floats
-) -> None:
-    n_classes = probabilities.shape[1]
-    n_lanes = count_lanes(n_classes)
-    n_members = np.diff(rows.starts).astype(np.float64)
-    cost_of_gram, cost_of_step = _COST * float((n_members**2).sum()), _COST * n_classes**3
+    n_lanes, samples = count_lanes(n_classes), np.arange(len(decisions))
+    n_products = float((np.diff(row_starts).astype(np.float64) ** 2).sum())
     # All lanes wait for the slowest, so samples that need many steps get a separate round.
     for n_steps in _ROUNDS if n_lanes else ():
+        if len(samples) == 0:
+            break
+        n_lanes = min(n_lanes, len(samples))
         settled = np.empty(len(samples), dtype=np.bool_)
         run_in_blocks(
-            _minimise_on_simplex_in_lanes,
+            _minimise_on_simplex,
             len(samples),
             *(decisions, rows, samples, n_lanes, n_steps),
             outputs=[probabilities, settled],
-            cost=cost_of_gram + n_steps * cost_of_step,
+            cost=_COST * (n_products + n_steps * n_classes**3),
             multiple=n_lanes,
         )
         samples = samples[~settled]
-    settled = np.empty(len(samples), dtype=np.bool_)
-    run_in_blocks(
-        _minimise_on_simplex_singly,
-        len(samples),
-        *(decisions, rows, samples),
-        outputs=[probabilities, settled],
-        cost=cost_of_gram + _ROUNDS[-1] * cost_of_step,
-    )
-    samples = samples[~settled]
     if len(samples):
-        # Some samples are so nearly degenerate that Gram matrices are not accurate enough.
-        probabilities[samples] = reference.minimise_on_simplex(decisions[samples], *rows, n_classes)
+        rest = reference.minimise_on_simplex(decisions[samples], *rows, n_classes)
+        probabilities[samples] = rest
+    return probabilities
 
 
 @entry
@@ -343,7 +307,7 @@ def _couple_pairs_in_lanes(
                 gram[low, high, lane] -= less[lane] * more[lane]
         solve_lanes(lanes)
         for lane in range(min(n_lanes, last - start)):
-            write_normalised(lanes.x[:, lane], probabilities[start + lane])
+            _write_normalised(lanes.x[:, lane], probabilities[start + lane])
 
 
 @entry
@@ -358,30 +322,25 @@ def _couple_pairs_singly(
     stop: Flag,
 ) -> None:
     n_classes = probabilities.shape[1]
-    single = new_single(n_classes)
-    gram = single.gram
+    gram, x = np.empty((n_classes, n_classes)), np.empty(n_classes)
     for sample in range(first, last):
         if stop[0] != 0:
             return
         for j in range(n_classes):
+            x[j] = 1.0
             for k in range(n_classes):
                 gram[j, k] = 1.0
         for i in range(negative.shape[0]):
             j, k, r = negative[i], positive[i], decisions[sample, i]
             gram[j, j] += (1.0 + r) * (1.0 + r)
             gram[k, k] += (1.0 - r) * (1.0 - r)
-            gram[j, k] -= (1.0 - r) * (1.0 + r)
-            gram[k, j] = gram[j, k]
-        for j in range(n_classes):
-            single.linear[j] = 1.0
-            single.members[j] = j
-        factor_members(n_classes, gram, single, 0.0)
-        solve_support(n_classes, single, single.x)
-        write_normalised(single.x, probabilities[sample])
+            gram[max(j, k), min(j, k)] -= (1.0 - r) * (1.0 + r)
+        solve_positive(gram, x, n_classes, 0.0)
+        _write_normalised(x, probabilities[sample])
 
 
 @entry
-def _minimise_on_simplex_in_lanes(
+def _minimise_on_simplex(
     decisions: Floats,
     rows: Any,
     samples: Indices,
@@ -402,41 +361,15 @@ def _minimise_on_simplex_in_lanes(
         settle_lanes(lanes, n_steps)
         for lane in range(len(part)):
             settled[start + lane] = lanes.settled[lane]
-            write_normalised(lanes.x[:, lane], probabilities[part[lane]])
+            _write_normalised(lanes.x[:, lane], probabilities[part[lane]])
 
 
-@entry
-def _minimise_on_simplex_singly(
-    decisions: Floats,
-    rows: Any,
-    samples: Indices,
-    probabilities: Floats,
-    settled: Flags,
-    first: int,
-    last: int,
-    stop: Flag,
-) -> None:
-    n_partitions, n = decisions.shape[1], probabilities.shape[1]
-    # The matrix Q must not be larger than the Gram matrix of all classes.
-    has_few_rows = n_partitions <= n
-    single, working = new_single(n), new_working(n_partitions if has_few_rows else 0, n)
-    for position in range(first, last):
-        if stop[0] != 0:
-            return
-        r, p = decisions[samples[position]], probabilities[samples[position]]
-        k = fill_working_set(r, rows, working, single.plain_gram) if has_few_rows else n
-        # Every round lowers the objective, so this ends; the limit guards against rounding.
-        for n_left in range(_MOST_ROUNDS, -1, -1):
-            k = k if n_left > 0 else n
-            found = working.p[:k] if k < n else p  # in the working set, or among all classes
-            is_graded = k < n or fill_single(r, rows, single)
-            is_settled = minimise_single(single, is_graded, found)
-            is_settled = is_settled and is_stationary(k, single, UNCHANGED, found)
-            if k == n:
-                break
-            n_next = widen_working_set(k, working, single.plain_gram) if is_settled else -1
-            if n_next == 0:
-                write_working_set(k, working, p)
-                break
-            k = n_next if n_next > 0 else n
-        settled[position] = is_settled
+@helper
+def _write_normalised(x: Floats, p: Floats) -> None:
+    """Set p to the positive part of x, divided by its sum."""
+    total = 0.0
+    for j in range(len(p)):
+        p[j] = max(x[j], 0.0)
+        total += p[j]
+    for j in range(len(p)):
+        p[j] /= total

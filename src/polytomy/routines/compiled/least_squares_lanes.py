@@ -3,8 +3,7 @@
 The sample, or *lane*, is the last index of every array, so each arithmetic step is one vector
 operation over all lanes, whatever their supports are. Supports are found by block pivoting (Júdice
 and Pires 1994): solve on the guess, then move every class with the wrong sign into or out of the
-support. Samples that are not settled after a few steps are reported, and `least_squares_cone.py`
-solves them.
+support. Samples that are not settled after a few steps are reported.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.routines.compiled.least_squares_cone import has_gaps
 from polytomy.routines.compiling import helper
 from polytomy.routines.reference.least_squares import DEPENDENT_BY_GRAM, FACE, ROUNDING
 
@@ -22,6 +20,14 @@ _SWEEPS = 8
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+
+
+class Rows(NamedTuple):
+    """A code by rows: the classes and signs of row i are at starts[i] to starts[i + 1]."""
+
+    starts: Indices
+    classes: Indices
+    signs: Floats
 
 
 class Lanes(NamedTuple):
@@ -220,13 +226,6 @@ def fill_lanes(decisions: Floats, rows: Any, samples: Indices, lanes: Any) -> No
     """Set each lane's Gram matrix to QᵀQ + shift·11ᵀ."""
     gram, terms = lanes.gram, lanes.terms
     n, n_lanes = gram.shape[0], gram.shape[2]
-    is_shared = rows.shared_gram.shape[0] > 0
-    if is_shared:
-        for k in range(len(samples)):
-            is_shared = is_shared and not has_gaps(decisions[samples[k]])
-    if is_shared:
-        _update_shared_gram(decisions, rows, samples, lanes)
-        return
     for j in range(n):
         for k in range(j, n):
             for lane in range(n_lanes):
@@ -259,33 +258,3 @@ def fill_lanes(decisions: Floats, rows: Any, samples: Indices, lanes: Any) -> No
             target = gram[j, k]
             for lane in range(n_lanes):
                 target[lane] += shift[lane]
-
-
-@helper
-def _update_shared_gram(decisions: Floats, rows: Any, samples: Indices, lanes: Any) -> None:
-    """Set each lane's Gram matrix from AᵀA: as Q = A − r1ᵀ, they differ by a rank-two term."""
-    gram, products, terms = lanes.gram, lanes.x, lanes.terms
-    n, n_lanes = gram.shape[0], gram.shape[2]
-    n_partitions = decisions.shape[1]
-    square, r = terms[0], terms[1]
-    for lane in range(n_lanes):
-        square[lane] = n_partitions / n
-    for j in range(n):
-        for lane in range(n_lanes):
-            products[j, lane] = 0.0
-    for i in range(n_partitions):
-        for lane in range(n_lanes):
-            r[lane] = decisions[samples[min(lane, len(samples) - 1)], i]
-            square[lane] += r[lane] * r[lane]
-        for j in range(n):
-            sign = rows.signs[i * n + j]
-            target = products[j]
-            for lane in range(n_lanes):
-                target[lane] += r[lane] * sign
-    for j in range(n):
-        for k in range(j, n):
-            target = gram[j, k]
-            for lane in range(n_lanes):
-                target[lane] = rows.shared_gram[j, k] + (
-                    square[lane] - products[j, lane] - products[k, lane]
-                )

@@ -248,7 +248,6 @@ def minimise_on_simplex(
     row_starts: Indices,
     row_classes: Indices,
     row_signs: Floats,
-    shared_gram: Floats,
     n_classes: int,
 ) -> Floats:
     """Return the class probabilities of any code.
@@ -261,8 +260,6 @@ def minimise_on_simplex(
     row_starts : array of shape (n_partitions + 1,)
         The classes of row i are ``row_classes[row_starts[i]:row_starts[i + 1]]``, ascending.
     row_classes, row_signs : arrays of shape (n_nonzeros,)
-    shared_gram : array of shape (n_classes, n_classes), AᵀA of a code without zeros, or (0, 0)
-        It saves work in the compiled twin and is not used here.
     n_classes : int
 
     Returns
@@ -274,7 +271,7 @@ def minimise_on_simplex(
     The only row separates class 0 from the others; the least norm divides their mass evenly.
 
     >>> one_row = np.array([0, 3]), np.arange(3), np.array([1.0, -1.0, -1.0])
-    >>> minimise_on_simplex(np.array([[0.0]]), *one_row, np.empty((0, 0)), 3)
+    >>> minimise_on_simplex(np.array([[0.0]]), *one_row, 3)
     array([[0.5 , 0.25, 0.25]])
     """
     spend(len(decisions) * (2e-4 + 3e-5 * n_classes))

@@ -1,0 +1,284 @@
+"""How good are the probabilities, compared with what else a user would take?
+
+    POLYTOMY_DATA=folder python -m benchmarks study [plot | dataset ...]
+
+Each dataset is split three times: at most 1000 training and 2000 test rows, stratified,
+standardised on the training rows. Classes with fewer than ten rows, or fewer than five training
+rows, are left out. Every method has one thread; its time is the processor's.
+What docs/results/study.csv has is not measured again, so a run can be continued. `plot` only draws
+the figure. LightGBM is left out if it is not installed.
+"""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_digits, load_iris, load_svmlight_file, load_wine
+from sklearn.decomposition import TruncatedSVD
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+import polytomy as pt
+from benchmarks import data
+from benchmarks.calibration import Part, import_if_installed
+
+RESULTS = Path(__file__).parents[1] / "docs" / "results" / "study.csv"
+FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "study.png"
+EXTRA = ("anneal", "autos", "balance", "calhousing8", "car", "ecoli", "glass", "krkopt",
+         "pageblocks", "primarytumor")  # fmt: skip
+OWN = {"iris": load_iris, "wine": load_wine, "digits": load_digits}
+NEWSGROUPS = "extra/newsgroups20_sparse.svmlight.gz"
+N_SPLITS, MOST_TRAINING, MOST_TEST = 3, 1000, 2000
+FEWEST, FEWEST_TRAINING = 10, 5
+BASELINE = "polytomy"
+
+
+def grid(n_features: int) -> dict[str, list[float]]:
+    """Return three values of C and three of gamma; 1 / n_features is the default gamma."""
+    return {"C": [1.0, 10.0, 100.0], "gamma": [scale / n_features for scale in (0.25, 1.0, 4.0)]}
+
+
+def compose(scheme: Any, seed: int) -> Any:
+    return pt.PolytomyClassifier(SVC(), scheme, random_state=seed)
+
+
+def search(n_features: int, seed: int, **options: Any) -> Any:
+    return pt.SchemeSearchCV(
+        SVC(),
+        ["one-vs-one"],
+        param_grid=grid(n_features),
+        scoring="log_loss",
+        random_state=seed,
+        **options,
+    )
+
+
+def search_with_scikit_learn(n_features: int) -> Any:
+    named = {f"estimator__{name}": values for name, values in grid(n_features).items()}
+    return GridSearchCV(with_temperature(SVC()), named, scoring="neg_log_loss")
+
+
+def with_temperature(estimator: Any) -> Any:
+    return CalibratedClassifierCV(estimator, method="temperature", ensemble=False)
+
+
+def boost(seed: int) -> Any:
+    import lightgbm
+
+    return lightgbm.LGBMClassifier(random_state=seed, n_jobs=1, verbose=-1)
+
+
+METHODS: dict[str, Callable[[int, int], Any]] = {
+    "polytomy": lambda _, seed: compose("one-vs-one", seed),
+    "polytomy, one-vs-rest": lambda _, seed: compose("one-vs-rest", seed),
+    "polytomy, orthogonal": lambda _, seed: compose("orthogonal", seed),
+    "polytomy, empirical-tree": lambda _, seed: compose("empirical-tree", seed),
+    "polytomy, pool": lambda _, seed: compose("pool", seed),
+    "polytomy, search": lambda width, seed: search(width, seed),
+    "SVC(probability=True)": lambda _, seed: SVC(probability=True, random_state=seed),
+    "SVC, temperature": lambda _, seed: with_temperature(SVC()),
+    "SVC, temperature, search": lambda width, seed: search_with_scikit_learn(width),
+    "SVC, one-vs-rest": lambda _, seed: OneVsRestClassifier(CalibratedClassifierCV(SVC())),
+    "LightGBM": lambda _, seed: boost(seed),
+    "LightGBM, temperature": lambda _, seed: with_temperature(boost(seed)),
+    "boosting": lambda _, seed: HistGradientBoostingClassifier(random_state=seed),
+    "boosting, temperature": lambda _, seed: with_temperature(
+        HistGradientBoostingClassifier(random_state=seed)
+    ),
+    "forest": lambda _, seed: RandomForestClassifier(random_state=seed),
+    "forest, temperature": lambda _, seed: with_temperature(
+        RandomForestClassifier(random_state=seed)
+    ),
+}
+"""Functions of the number of features and the seed that make a classifier, by name."""
+
+SHOWN = (
+    "polytomy",
+    "polytomy, pool",
+    "polytomy, search",
+    "polytomy, search with pool",
+    "SVC(probability=True)",
+    "SVC, temperature, search",
+    "LightGBM, temperature",
+    "boosting, temperature",
+    "forest, temperature",
+)
+
+
+def find_datasets() -> list[str]:
+    names = data.available((*data.PAPER, *(f"extra/{name}" for name in EXTRA)))
+    home = data.folder()
+    texts = ["newsgroups"] if home is not None and (home / NEWSGROUPS).is_file() else []
+    return [*names, *texts, *OWN]
+
+
+def load(name: str) -> tuple[np.ndarray, np.ndarray]:
+    if name in OWN:
+        return OWN[name](return_X_y=True)
+    if name == "newsgroups":
+        counts, y = load_svmlight_file(str(data.folder() / NEWSGROUPS))
+        words = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
+        return TruncatedSVD(100, random_state=0).fit_transform(words), y
+    return data.load(name)
+
+
+def split(X: np.ndarray, y: np.ndarray, seed: int, most_training: int = MOST_TRAINING) -> Part:
+    """Return a split whose classes all have a few training rows. Labels are 0, 1, …"""
+    labels, counts = np.unique(y, return_counts=True)
+    is_frequent = np.isin(y, labels[counts >= FEWEST])
+    X, y = X[is_frequent], y[is_frequent]
+    n_train = min(most_training, int(0.7 * len(y)))
+    X_train, X_test, y_train, y_test = train_test_split(
+        X, y, train_size=n_train, stratify=y, random_state=seed
+    )
+    X_test, y_test = X_test[:MOST_TEST], y_test[:MOST_TEST]
+    labels, counts = np.unique(y_train, return_counts=True)
+    labels = labels[counts >= FEWEST_TRAINING]
+    train, test = np.isin(y_train, labels), np.isin(y_test, labels)
+    scaler = StandardScaler().fit(X_train[train])
+    return Part(
+        scaler.transform(X_train[train]),
+        scaler.transform(X_test[test]),
+        np.searchsorted(labels, y_train[train]),
+        np.searchsorted(labels, y_test[test]),
+    )
+
+
+def measure(classifier: Any, part: Part) -> dict[str, Any]:
+    started = process_time()
+    classifier.fit(part.X_train, part.y_train)
+    fitted = process_time()
+    proba = classifier.predict_proba(part.X_test)
+    ended = process_time()
+    judged = part.y_test, proba, np.arange(proba.shape[1])
+    return {
+        "n_train": len(part.y_train),
+        "n_test": len(part.y_test),
+        "n_features": part.X_train.shape[1],
+        "n_classes": proba.shape[1],
+        "log_loss": round(pt.metrics.log_loss(*judged), 5),
+        "brier_score": round(pt.metrics.brier_score(*judged), 5),
+        "accuracy": round(float(np.mean(proba.argmax(axis=1) == part.y_test)), 5),
+        "fit_seconds": round(fitted - started, 3),
+        "predict_seconds": round(ended - fitted, 3),
+    }
+
+
+def read_results() -> list[dict[str, Any]]:
+    if not RESULTS.is_file():
+        return []
+    with RESULTS.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def append_result(row: dict[str, Any]) -> None:
+    """Add a row to the results; several processes may do so, for different datasets."""
+    with RESULTS.open("a", newline="") as file:
+        writer = csv.DictWriter(file, row, lineterminator="\n")
+        if not file.tell():
+            writer.writeheader()
+        writer.writerow(row)
+
+
+def collect(rows: list[dict[str, Any]], column: str) -> dict[str, dict[str, float]]:
+    """Return the mean of a column over the splits, for each method and dataset."""
+    values: dict[str, dict[str, list[float]]] = {}
+    for row in rows:
+        of_method = values.setdefault(row["method"], {})
+        of_method.setdefault(row["dataset"], []).append(float(row[column]))
+    return {
+        method: {name: float(np.mean(each)) for name, each in of_method.items()}
+        for method, of_method in values.items()
+    }
+
+
+def summarise(rows: list[dict[str, Any]]) -> None:
+    """Print each method in comparison with the default, and all log-losses."""
+    losses, briers, hits, fits = (
+        collect(rows, column) for column in ("log_loss", "brier_score", "accuracy", "fit_seconds")
+    )
+    names = list(losses[BASELINE])
+    print("| method | log-loss, ratio | worst | best | better on | Brier score, ratio |", end="")
+    print(" accuracy, points | fit, seconds |")
+    print("|---|---|---|---|---|---|---|---|")
+    for method in METHODS:
+        own = [name for name in names if name in losses.get(method, {})]
+        if not own:
+            continue
+        ratios = np.array([losses[method][name] / losses[BASELINE][name] for name in own])
+        brier = np.exp(
+            np.mean([np.log(briers[method][name] / briers[BASELINE][name]) for name in own])
+        )
+        gain = 100 * np.mean([hits[method][name] - hits[BASELINE][name] for name in own])
+        print(
+            f"| {method} | {np.exp(np.log(ratios).mean()):.3f} | {ratios.max():.2f} |"
+            f" {ratios.min():.2f} | {np.sum(ratios < 1)} of {len(own)} | {brier:.3f} |"
+            f" {gain:+.1f} | {np.median(list(fits[method].values())):.2f} |"
+        )
+    shown = [method for method in SHOWN if method in losses]
+    print("\n| log-loss | " + " | ".join(shown) + " |\n" + "|---" * (len(shown) + 1) + "|")
+    for name in names:
+        own = [losses[method].get(name, np.nan) for method in shown]
+        cells = (f"**{loss:.3f}**" if loss == np.nanmin(own) else f"{loss:.3f}" for loss in own)
+        print(f"| {name} | " + " | ".join(cells) + " |")
+
+
+def plot(rows: list[dict[str, Any]]) -> None:
+    """Draw the ratio of each method's log-loss to that of the default, for all datasets."""
+    from matplotlib.figure import Figure
+
+    losses = collect(rows, "log_loss")
+    methods = [method for method in METHODS if method in losses and method != BASELINE]
+    figure = Figure(figsize=(9, 4.8), layout="constrained")
+    axis = figure.subplots()
+    for height, method in enumerate(reversed(methods)):
+        ratios = [loss / losses[BASELINE][name] for name, loss in losses[method].items()]
+        colour = "C0" if method.startswith("polytomy") else "C1"
+        axis.plot(ratios, [height] * len(ratios), "o", color=colour, alpha=0.35, markersize=5)
+        mean = np.exp(np.mean(np.log(ratios)))
+        axis.plot([mean], [height], "|", color="black", markersize=16, markeredgewidth=2)
+    axis.axvline(1, color="grey", linewidth=1)
+    axis.set_yticks(range(len(methods)), list(reversed(methods)))
+    axis.set(xscale="log", xlabel=f"log-loss, divided by that of {BASELINE}'s default")
+    ticks = [0.25, 0.5, 1, 2, 4, 8]
+    axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axis.minorticks_off()
+    figure.savefig(FIGURE, dpi=150)
+
+
+def main(words: list[str]) -> None:
+    rows = read_results()
+    if words != ["plot"]:
+        has_lightgbm = import_if_installed("lightgbm") is not None
+        done = {(row["dataset"], row["split"], row["method"]) for row in rows}
+        warnings.simplefilter("ignore")
+        compose("one-vs-one", 0).fit(*load_iris(return_X_y=True))  # load the compiled routines
+        for name in words or find_datasets():
+            X, y = load(name)
+            label = name.removeprefix("extra/")
+            for seed in range(N_SPLITS):
+                part = split(X, y, seed)
+                for method, make in METHODS.items():
+                    is_possible = has_lightgbm or not method.startswith("LightGBM")
+                    if not is_possible or (label, str(seed), method) in done:
+                        continue
+                    with threadpool_limits(1):
+                        found = measure(make(part.X_train.shape[1], seed), part)
+                    rows.append({"dataset": label, "split": seed, "method": method} | found)
+                    print(*rows[-1].values(), flush=True)
+                    append_result(rows[-1])
+    summarise(rows)
+    if words in ([], ["plot"]):
+        plot(rows)

@@ -1,0 +1,44 @@
+"""Laws of random Fourier features."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn.metrics.pairwise import rbf_kernel
+
+from polytomy.errors import ModelFileError
+from polytomy.learners.fourier import FourierFeatures
+from polytomy.states import State
+
+
+@given(
+    n_features=st.integers(1, 6),
+    gamma=st.floats(0.01, 2.0),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_mean_products_of_features_approximate_the_kernel(n_features, gamma, seed):
+    n_components = 20_000
+    X = np.random.default_rng(seed).normal(size=(4, n_features))
+    values = FourierFeatures.draw(n_features, n_components, gamma, seed).transform(X)
+    # The standard deviation of a mean of products in [−1, 1] is at most 1 / sqrt(n_components).
+    assert np.abs(2 * values @ values.T / n_components - rbf_kernel(X, gamma=gamma)).max() < 0.06
+
+
+def test_blocks_of_frequencies_are_orthogonal():
+    frequencies = FourierFeatures.draw(5, 10, 0.5, seed=0).frequencies
+    for block in (frequencies[:, :5], frequencies[:, 5:]):
+        products = block.T @ block
+        assert np.allclose(products, np.diag(np.diagonal(products)))
+
+
+def test_sparse_samples_have_the_same_features():
+    X = np.random.default_rng(0).normal(size=(3, 4)) * [1.0, 0.0, 1.0, 0.0]
+    features = FourierFeatures.draw(4, 7, 0.5, seed=0)
+    assert np.allclose(features.transform(csr_array(X)), features.transform(X))
+
+
+def test_a_state_with_other_lengths_is_refused():
+    state = State({"frequencies": np.ones((2, 3)), "phases": np.ones(2)}, "model")
+    with pytest.raises(ModelFileError, match=r"model\.phases is not an array of floats of shape"):
+        FourierFeatures.from_state(state)

@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 
 from polytomy.inputs.arguments import shorten
 from polytomy.learners.specification import estimator_from
+from polytomy.metrics.scores import HEADLINE
 from polytomy.trials.datasets import CATALOGUE
 from polytomy.trials.protocol import PAPER_PAIRS, Protocol, describe_estimator
 from polytomy.trials.results import (
@@ -26,9 +27,6 @@ from polytomy.trials.results import (
     format_cell,
     mean_interval,
 )
-
-HEADLINE = "accuracy"
-"""The measure that decides which pair is best: all pairs have it, and it is widely known."""
 
 _MOST_NAMES = 3
 _MOST_CHARACTERS = 80

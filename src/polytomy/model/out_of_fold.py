@@ -45,6 +45,9 @@ from polytomy.states import LARGEST, State, stored_as
 
 Floats = NDArray[np.float64]
 
+OUT_OF_FOLD_SCORES = ("log_loss", "brier_score", "accuracy", "uncertainty_coefficient")
+"""Names of the metrics that tell how good a model is, out of fold."""
+
 # Enough held-out rows for a temperature, a floor and biases. If nothing else needs folds, only
 # a few are made: one of five for large data.
 _ENOUGH_ROWS = 600
@@ -464,5 +467,4 @@ def judge(
     classes = range(probabilities.shape[1])
     predicted = probabilities.argmax(axis=1)
     judged = JudgedSamples(class_indices, probabilities, weight, classes, predicted)
-    names = ("log_loss", "brier_score", "accuracy", "uncertainty_coefficient")
-    return {name: METRICS[name].function(judged) for name in names}
+    return {name: METRICS[name].function(judged) for name in OUT_OF_FOLD_SCORES}

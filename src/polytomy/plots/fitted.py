@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -33,21 +34,26 @@ class FittedClassifier(NamedTuple):
         composition: Composition = self.classifier.composition_
         return composition
 
-    def decisions(self, X: Any) -> NDArray[np.float64]:
-        """Return the answers of the binaries, in the order of the partitions."""
+    def transform(self, X: Any) -> Any:
+        """Return samples as the classifier takes them."""
         for step in self.before:
             X = step.transform(X)
-        return np.asarray(self.classifier.decisions(X))
+        return X
+
+    def decisions(self, X: Any) -> NDArray[np.float64]:
+        """Return the answers of the binaries, in the order of the partitions."""
+        return np.asarray(self.classifier.decisions(self.transform(X)))
 
 
-def find_fitted(estimator: Any) -> FittedClassifier:
+def find_fitted(estimator: Any, attribute: str = "composition_") -> FittedClassifier:
     """Return the fitted polytomy classifier in an estimator, a pipeline or a search.
 
-    Raises NotFittedError if it is not fitted, and ArgumentError if there is none.
+    Raises NotFittedError if it is not fitted, and ArgumentError if there is none. With the
+    attribute ``"classifier_"``, it is a regressor.
     """
     before: list[Any] = []
     inner = estimator
-    while not hasattr(inner, "composition_"):
+    while not hasattr(inner, attribute):
         steps, last = split_pipeline(inner)
         before += steps
         # scikit-learn's searches and SchemeSearchCV store the model that they refit on all rows.
@@ -66,10 +72,11 @@ def _refuse(estimator: Any, inner: Any) -> NoReturn:
         )
     if hasattr(inner, "fit"):
         check_is_fitted(inner)
+    kind = "PolytomyRegressor" if is_regressor(inner) else "PolytomyClassifier"
     what = type(inner).__name__ if inner is estimator else f"one of {type(inner).__name__}"
     raise ArgumentError(
         Argument("estimator"),
-        f" must be a fitted PolytomyClassifier, or a pipeline or search of one; got {what}.",
+        f" must be a fitted {kind}, or a pipeline or search of one; got {what}.",
     )
 
 

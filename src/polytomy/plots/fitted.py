@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -45,15 +44,15 @@ class FittedClassifier(NamedTuple):
         return np.asarray(self.classifier.decisions(self.transform(X)))
 
 
-def find_fitted(estimator: Any, attribute: str = "composition_") -> FittedClassifier:
+def find_fitted(estimator: Any, *attributes: str) -> FittedClassifier:
     """Return the fitted polytomy classifier in an estimator, a pipeline or a search.
 
-    Raises NotFittedError if it is not fitted, and ArgumentError if there is none. With the
-    attribute ``"classifier_"``, it is a regressor.
+    Raises NotFittedError if it is not fitted, and ArgumentError if there is none. A model with
+    another of the attributes is also returned: regressors have ``classifier_``.
     """
     before: list[Any] = []
     inner = estimator
-    while not hasattr(inner, attribute):
+    while not any(hasattr(inner, name) for name in ("composition_", *attributes)):
         steps, last = split_pipeline(inner)
         before += steps
         # scikit-learn's searches and SchemeSearchCV store the model that they refit on all rows.
@@ -72,11 +71,10 @@ def _refuse(estimator: Any, inner: Any) -> NoReturn:
         )
     if hasattr(inner, "fit"):
         check_is_fitted(inner)
-    kind = "PolytomyRegressor" if is_regressor(inner) else "PolytomyClassifier"
     what = type(inner).__name__ if inner is estimator else f"one of {type(inner).__name__}"
     raise ArgumentError(
         Argument("estimator"),
-        f" must be a fitted {kind}, or a pipeline or search of one; got {what}.",
+        f" must be a fitted PolytomyClassifier, or a pipeline or search of one; got {what}.",
     )
 
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_regressor
 
 from polytomy.errors import ArgumentError
 from polytomy.inputs.rows import count_rows, take_rows
@@ -25,7 +24,7 @@ from polytomy.plots.fitted import find_class_indices, find_fitted
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-BINS = check_bins(10)
+BINS, _FEW_BINS = check_bins(10), check_bins(5)
 """Edges of the bins of probabilities."""
 
 _SEED = 0
@@ -70,8 +69,7 @@ class Samples(NamedTuple):
         cls, estimator: Any, X: Any, most: int, feature_names: Sequence[str] | None
     ) -> Samples:
         """Return at most so many samples, and the model in an estimator."""
-        fitted = "classifier_" if is_regressor(estimator) else "composition_"
-        found = find_fitted(estimator, fitted)
+        found = find_fitted(estimator, "classifier_")
         n_given = count_rows(X)
         if not n_given:
             raise ArgumentError("X has no samples; a report needs one or more.")
@@ -350,5 +348,5 @@ def tabulate_sides(truth: Indices, chances: Floats) -> Floats:
     """
     weight = np.ones(len(truth))
     judged = JudgedSamples(truth, chances, weight, range(chances.shape[1]), truth)
-    sums = reliability_sums(judged, BINS)
+    sums = reliability_sums(judged, _FEW_BINS)
     return np.asarray((sums[1] if len(sums) == 2 else sums.sum(axis=0)).T)

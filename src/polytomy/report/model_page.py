@@ -137,15 +137,15 @@ def score_table(lines: Sequence[ScoreLine]) -> list[Child]:
         "Scores",
         Column("score", [line.title for line in lines]),
         Column("on these samples", [line.value for line in lines], ".4g"),
-        Column("standard error", [line.error for line in lines], ".2g"),
+        Column("±", [line.error for line in lines], ".2g"),
         Column("promised by training", [line.promised for line in lines], ".4g"),
         Column("difference", [line.difference for line in lines], "+.4g"),
-        Column("its standard error", [line.noise for line in lines], ".2g"),
+        Column("±", [line.noise for line in lines], ".2g"),
         Column("difference is", [line.verdict for line in lines]),
     )
     text = (
-        "Training promises what it found on rows that it held out. A difference of more than two "
-        "standard errors is not noise."
+        "± is one standard error. Training promises what it found on rows that it held out. A "
+        "difference of more than two standard errors is not noise."
     )
     return [table, note(text)]
 
@@ -379,7 +379,7 @@ def _reliability_section(model: JudgedModel) -> Markup | None:
         )
         plots.append(figure(caption, drawn))
     text = (
-        "Observed frequency against predicted probability in ten bins: points below the dashed "
+        "Observed frequency against predicted probability in bins: points below the dashed "
         "line are overconfident. Bars show the number of probabilities in each bin on a "
         f"logarithmic scale. At most {_MOST_CLASS_FIGURES} classes, the largest mean gap first."
     )

@@ -10,9 +10,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from sklearn.base import is_regressor
-
 from polytomy.inputs.arguments import Parameter, is_count
+from polytomy.regression import PolytomyRegressor
 from polytomy.report.judging import Samples
 from polytomy.report.model_page import write_classifier_page
 from polytomy.report.regressor_page import write_regressor_page
@@ -58,6 +57,8 @@ class ModelReport:
     >>> classifier = pt.PolytomyClassifier("svc C=10", random_state=0).fit(X[::2], y[::2])
     >>> report = pt.ModelReport(classifier, X[1::2], y[1::2])
     >>> print(report.summary)
+    The classifier is right for 98.7% of these 75 samples; training had promised 94.7%, and the
+    difference is within noise.
     """
 
     def __init__(
@@ -71,7 +72,8 @@ class ModelReport:
     ) -> None:
         _MAX_SAMPLES.check(max_samples)
         samples = Samples.draw(estimator, X, max_samples, feature_names)
-        write = write_regressor_page if is_regressor(estimator) else write_classifier_page
+        is_regressor = isinstance(samples.model, PolytomyRegressor)
+        write = write_regressor_page if is_regressor else write_classifier_page
         self.html, self.summary = write(samples, y)
 
     def __repr__(self) -> str:

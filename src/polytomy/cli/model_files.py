@@ -22,7 +22,7 @@ from polytomy.cli.options import (
     parse_column,
 )
 from polytomy.errors import ArgumentError
-from polytomy.inputs.arguments import count_things
+from polytomy.inputs.arguments import count_things, shorten
 
 _MOST_LINES, _MOST_CHARACTERS = 20, 300
 _COMPRESS = "model.answering:AnsweringMixin.compress"
@@ -62,7 +62,7 @@ def info(model: ModelFile, as_json: bool = AS_JSON) -> None:
     lines = [f"{model}: {found.kind}, {found.n_bytes} bytes"]
     for name, value in described.items():
         if name not in ("file", "kind", "bytes", "metadata", "scheme") and value:
-            lines.append(f"{name:24}{_shorten(_to_text(value))}")
+            lines.append(f"{name:24}{shorten(_to_text(value), _MOST_CHARACTERS)}")
     scheme = described["scheme"].splitlines()
     n_more = len(scheme) - _MOST_LINES
     lines += ["", *scheme[:_MOST_LINES]]
@@ -78,10 +78,6 @@ def _to_text(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 1]}…"
-
-
 def convert(
     model: ModelFile,
     *,
@@ -91,6 +87,9 @@ def convert(
         metavar="FILE",
         help="File to write; .model for LIBSVM, else .polytomy.",
         default=MISSING,
+    ),
+    range_file: Path | None = option(
+        "--range", metavar="FILE", help="Also write the scaling of the model, for svm-scale -r."
     ),
     loading: LoadOptions,
     as_json: bool = AS_JSON,
@@ -105,20 +104,29 @@ def convert(
     is_for_libsvm = output.suffix == ".model"
     if output.suffix not in (".polytomy", ".model"):
         raise ArgumentError(f"{output}: the name must end in .polytomy, or in .model for LIBSVM")
+    if range_file is not None and not is_for_libsvm:
+        raise ArgumentError(
+            "--range is only for LIBSVM models; use an output file that ends in .model"
+        )
     check_output(output, model)
+    check_output(range_file, model, str(output))
     loaded = load(model, **loading.loading())
     if is_for_libsvm:
-        write_libsvm(loaded, output)
+        write_libsvm(loaded, output, range_file=range_file)
     else:
         is_own = find_kind(model) is FileKind.OWN
+        last = split_pipeline(loaded)[1]
+        core = getattr(last, "classifier_", last)  # if it is a regressor
         save(
             loaded,
             output,
             metadata=read_info(model).metadata if is_own else None,
-            out_of_fold=_has_out_of_fold(split_pipeline(loaded)[1]),
+            out_of_fold=core.composition_.out_of_fold is not None,
         )
-    size = output.stat().st_size
-    print_answer({"file": str(output), "bytes": size}, f"{output}: {size} bytes", as_json)
+    written = {str(file): file.stat().st_size for file in (output, range_file) if file is not None}
+    facts = [{"file": file, "bytes": size} for file, size in written.items()]
+    text = "\n".join(f"{file}: {size} bytes" for file, size in written.items())
+    print_answer(facts, text, as_json)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,8 +234,3 @@ def export(
         f"features in {dtype}, outputs {' and '.join(outputs)}"
     )
     print_answer(summary, text, as_json)
-
-
-def _has_out_of_fold(model: Any) -> bool:
-    classifier = getattr(model, "classifier_", model)  # if it is a regressor
-    return classifier.composition_.out_of_fold is not None

@@ -39,14 +39,12 @@ from polytomy.learners.trained import (
 )
 from polytomy.learners.workload import Trained, TrainingOptions
 from polytomy.metrics import METRICS, JudgedSamples
+from polytomy.metrics.scores import SUMMARY
 from polytomy.model.sets import ConformityRows, collect_conformity
 from polytomy.routines.threads import one_blas_thread
 from polytomy.states import LARGEST, State, stored_as
 
 Floats = NDArray[np.float64]
-
-OUT_OF_FOLD_SCORES = ("log_loss", "brier_score", "accuracy", "uncertainty_coefficient")
-"""Names of the metrics that tell how good a model is, out of fold."""
 
 # Enough held-out rows for a temperature, a floor and biases. If nothing else needs folds, only
 # a few are made: one of five for large data.
@@ -467,4 +465,4 @@ def judge(
     classes = range(probabilities.shape[1])
     predicted = probabilities.argmax(axis=1)
     judged = JudgedSamples(class_indices, probabilities, weight, classes, predicted)
-    return {name: METRICS[name].function(judged) for name in OUT_OF_FOLD_SCORES}
+    return {name: METRICS[name].function(judged) for name in SUMMARY}

@@ -14,11 +14,10 @@ from polytomy.errors import ArgumentError
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.training_data import check_features
 from polytomy.metrics import METRICS, JudgedSamples
-from polytomy.metrics.scores import check_bins, reliability_sums
+from polytomy.metrics.scores import SUMMARY, check_bins, reliability_sums
 from polytomy.model.composition import Composition
 from polytomy.model.decisions import maximise_likelihood
 from polytomy.model.explanations import group_columns
-from polytomy.model.out_of_fold import OUT_OF_FOLD_SCORES
 from polytomy.plots.fitted import find_class_indices, find_fitted
 
 Floats = NDArray[np.float64]
@@ -266,7 +265,7 @@ class JudgedModel:
         final, judged = self.composition.final, self.judged(truth)
         rows = None if final is None else final.conformity
         lines = {}
-        for name in OUT_OF_FOLD_SCORES:
+        for name in SUMMARY:
             metric = METRICS[name]
             if not metric.can_judge(judged) or metric.losses is None:
                 continue

@@ -13,7 +13,7 @@ from polytomy.errors import ArgumentError
 from polytomy.inputs.arguments import count_things
 from polytomy.inputs.rows import take_rows
 from polytomy.markup import Child, Markup, tag
-from polytomy.metrics.scores import reliability_sums
+from polytomy.metrics.scores import HEADLINE, reliability_sums
 from polytomy.model.decisions import PriorShift
 from polytomy.model.explanations import Explanation
 from polytomy.report import figures
@@ -90,14 +90,14 @@ def write_model_page(
 def _summarise(model: JudgedModel, lines: Mapping[str, ScoreLine]) -> str:
     n_samples = count_things(model.n_samples, "sample")
     if lines:
-        accuracy = lines["accuracy"]
+        accuracy = lines[HEADLINE]
         text = f"The classifier is right for {accuracy.value:.1%} of these {n_samples}"
         return describe_promise(text, accuracy, f"{accuracy.promised:.1%}", lines.values())
     if not model.composition.gives_probabilities:
         return f"Without labels or probabilities, the errors on these {n_samples} are not known."
     expected, final = float(model.scores.max(axis=1).mean()), model.composition.final
     text = f"By its own probabilities, the classifier is right for {expected:.1%} of these"
-    promised = "" if final is None else f", by training for {final.score['accuracy']:.1%}"
+    promised = "" if final is None else f", by training for {final.score[HEADLINE]:.1%}"
     return f"{text} {n_samples}{promised}; there are no labels to check this."
 
 

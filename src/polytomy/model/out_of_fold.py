@@ -39,6 +39,7 @@ from polytomy.learners.trained import (
 )
 from polytomy.learners.workload import Trained, TrainingOptions
 from polytomy.metrics import METRICS, JudgedSamples
+from polytomy.metrics.scores import SUMMARY
 from polytomy.model.sets import ConformityRows, collect_conformity
 from polytomy.routines.threads import one_blas_thread
 from polytomy.states import LARGEST, State, stored_as
@@ -464,5 +465,4 @@ def judge(
     classes = range(probabilities.shape[1])
     predicted = probabilities.argmax(axis=1)
     judged = JudgedSamples(class_indices, probabilities, weight, classes, predicted)
-    names = ("log_loss", "brier_score", "accuracy", "uncertainty_coefficient")
-    return {name: METRICS[name].function(judged) for name in names}
+    return {name: METRICS[name].function(judged) for name in SUMMARY}

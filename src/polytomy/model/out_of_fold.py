@@ -147,7 +147,7 @@ def find_fold_rule(
     """
     final_calibration = options.final_calibration
     is_automatic = isinstance(final_calibration, str) and final_calibration == "auto"
-    has_folds = learns_from_rows(options.calibration, dichotomies)
+    has_folds = options.validates_on_folds or learns_from_rows(options.calibration, dichotomies)
     is_given = all(each.trained is not None for each in dichotomies)
     is_wanted = final_calibration is not None and n_classes >= 2
     if is_automatic and not (has_folds or options.wants_probabilities):

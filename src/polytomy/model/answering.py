@@ -99,7 +99,7 @@ class AnsweringMixin:
 
     def _forget(self) -> None:
         """Remove the results of earlier calls."""
-        for name in ("_pending", "composition_", "reservoir_"):
+        for name in ("_pending", "composition_", "reservoir_", "class_change_"):
             self.__dict__.pop(name, None)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -593,6 +593,53 @@ class AnsweringMixin:
             class_order=self.class_order_,
         )
         return self._copy_with(self.composition_.with_scheme(new, self.solver), scheme=scheme)
+
+    # -- other classes -----------------------------------------------------------------------------
+
+    def without_classes(self, labels: Any) -> Self:
+        """Return a copy that does not know some of the classes, without refitting.
+
+        Binaries that only separate these classes from others are dropped, trees are pruned, and
+        codes lose columns, and partitions with one side left. All other binaries stay as they are.
+        The final calibration is learnt again from the stored out-of-fold scores of the remaining
+        classes. A model that was saved without them keeps what its final calibration knows of the
+        remaining classes and binaries, which is less accurate.
+
+        Parameters
+        ----------
+        labels : label or list of labels; two classes or more must remain
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from polytomy import PolytomyClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> classifier = PolytomyClassifier(random_state=0).fit(X[::4], y[::4])
+        >>> smaller = classifier.without_classes([8, 9])
+        >>> print(smaller.class_change_)
+        28 binaries are kept, 0 are trained
+        >>> smaller.predict(X[[8, 9]])  # an eight and a nine
+        array([3, 5])
+        """
+        from polytomy.model.changing import ClassChange, remove_classes
+
+        composition = remove_classes(self._fitted(), labels)
+        n_kept = sum(each.is_counted for each in composition.dichotomies)
+        removed = np.setdiff1d(self.composition_.classes, composition.classes).tolist()
+        order = self.class_order_
+        if order is not None:
+            order = [label for label in order if label not in removed]
+        return self._with_other_classes(composition, order, ClassChange([], removed, n_kept, 0))
+
+    def _with_other_classes(
+        self, composition: Composition, order: list[Any] | None, change: Any
+    ) -> Self:
+        given_order = None if self.class_order is None else order
+        other = self._copy_with(composition, scheme=composition.scheme, class_order=given_order)
+        other.__dict__.pop("reservoir_", None)
+        other.classes_, other.class_order_ = composition.classes, order
+        other.class_change_ = change
+        return other
 
     def _copy_with(self, composition: Composition, **parameters: Any) -> Self:
         other = copy.copy(self)

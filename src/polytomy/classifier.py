@@ -15,6 +15,7 @@ from polytomy.inputs.training_data import check_training_data
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.model.arrangement import Solver
+from polytomy.model.changing import add_classes
 from polytomy.model.estimator import (
     CLASSIFIER_CHECKS,
     CallbackListener,
@@ -300,8 +301,6 @@ class PolytomyClassifier(
         >>> round(classifier.score(X_test, y_test), 3), round(larger.score(X_test, y_test), 3)
         (0.886, 0.98)
         """
-        from polytomy.model.changing import add_classes  # seldom needed
-
         self._fitted()
         check_parameters(self, CLASSIFIER_CHECKS)
         return self._with_other_classes(*add_classes(self, X, y, sample_weight, fit_params, scheme))

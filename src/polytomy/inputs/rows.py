@@ -211,7 +211,7 @@ def fingerprint_rows(X: Any) -> NDArray[np.int64]:
     True
     """
     try:
-        numbers = X.tocsr() if is_sparse(X) else np.asarray(X, dtype=np.float64)
+        numbers: Any = X.tocsr() if is_sparse(X) else np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
         texts = [repr(row).encode() for row in np.asarray(X, dtype=object).tolist()]
         digests = [blake2b(text, digest_size=8).digest() for text in texts]

@@ -71,8 +71,7 @@ class SidesModel:
     n_sides : int
     estimator : the fitted classifier; None if at most one side has samples
     known_sides : tuple of int
-        The sides that the estimator knows, in the order of its classes; −1 for one that is no
-        longer a side.
+        The sides that the estimator knows, in the order of its classes.
     labels : tuple of the estimator's labels, in its own order
     output : Output.PROBABILITY, MARGIN (decision values) or LABEL
     scaling : VectorScaling, optional
@@ -131,9 +130,8 @@ class SidesModel:
         """Return the model of a state."""
         name, n_sides = state.text("name"), state.integer("n_sides", least=2, most=2**31)
         known, labels = state.value("known_sides"), state.value("labels")
-        are_sides = isinstance(known, tuple) and all(type(k) is int for k in known)
-        own = [k for k in known if k != -1] if are_sides else [n_sides]
-        if len(set(own)) < len(own) or not all(0 <= k < n_sides for k in own):
+        are_sides = isinstance(known, tuple) and len(set(known)) == len(known) <= n_sides
+        if not are_sides or not all(type(k) is int and 0 <= k < n_sides for k in known):
             raise state.fault("known_sides", f"different numbers below {n_sides}")
         if "estimator" not in state:
             if len(known) > 1:
@@ -182,29 +180,12 @@ class SidesModel:
         return self._spread(np.log(np.maximum(chances, smallest)), fill=-np.inf)
 
     def _spread(self, values: Floats, fill: float) -> Floats:
-        """Return the values of all sides, given those of the known sides.
-
-        Probabilities of what is no longer a side are divided among the others.
-        """
-        known = np.array(self.known_sides, dtype=np.intp)
-        even = np.full((len(values), self.n_sides), 1.0 / self.n_sides)
-        if not (known >= 0).any():
-            return even
+        """Return the values of all sides, given those of the known sides."""
+        if len(self.known_sides) == 0:
+            return np.full((len(values), self.n_sides), 1.0 / self.n_sides)
         spread = np.full((len(values), self.n_sides), fill)
-        spread[:, known[known >= 0]] = values[:, known >= 0]
-        if fill or (known >= 0).all():
-            return spread
-        totals = spread.sum(axis=1, keepdims=True)
-        return np.divide(spread, totals, out=even, where=totals > 0)
-
-    def keep(self, sides: Sequence[int]) -> SidesModel:
-        """Return the model of some of the sides, in this order."""
-        place = {side: number for number, side in enumerate(sides)}
-        known = tuple([place.get(side, -1) for side in self.known_sides])
-        scaling, kept = self.scaling, list(sides)
-        if scaling is not None:
-            scaling = VectorScaling(scaling.slopes[kept], scaling.intercepts[kept])
-        return replace(self, n_sides=len(kept), known_sides=known, scaling=scaling)
+        spread[:, list(self.known_sides)] = values
+        return spread
 
 
 def is_softmax(classifier: Any) -> bool:
@@ -293,8 +274,6 @@ def find_wholes(
     found: dict[int, tuple[WholePartition, int]] = {}
     for places in groups.values():
         model = binaries[next(iter(places.values()))].estimator
-        if model.n_sides == 2:  # it had more before classes were removed
-            continue
         if len(places) != model.n_sides:
             raise state.fault("binaries", f"a binary for each of the {model.n_sides} sides")
         own = tuple([sides[2 * places[side] + 1] for side in range(model.n_sides)])
@@ -648,17 +627,13 @@ def export_sides(graph: Graph, X: Value, model: SidesModel) -> Value:
         return graph.repeat(2.0 * model.predict_proba(np.zeros((1, 1)))[0] - 1.0, X)
     peeled = peel_scalers(model.estimator)
     values = None if peeled is None else _decision_values(graph, X, *peeled)
-    known = np.array(model.known_sides)
-    if values is not None and (known < 0).any():
-        values = graph.pick(values, np.flatnonzero(known >= 0), len(known))
-        known = known[known >= 0]
     chances = None if values is None else _probabilities(graph, values, model)
     if chances is None:
         raise ArgumentError(_describe_problem(model))
-    if len(known) == model.n_sides:
-        spread = graph.pick(chances, np.argsort(known), model.n_sides)
+    if len(model.known_sides) == model.n_sides:
+        spread = graph.pick(chances, np.argsort(model.known_sides), model.n_sides)
     else:
-        spread = chances @ np.eye(model.n_sides)[known]
+        spread = chances @ np.eye(model.n_sides)[list(model.known_sides)]
     return spread * 2.0 - 1.0
 
 
@@ -726,7 +701,7 @@ def _values_of_classes(graph: Graph, values: Value, n_classes: int) -> Value:
 def _probabilities(graph: Graph, values: Value, model: SidesModel) -> Value | None:
     """Return the probabilities of the sides that the model knows, or None."""
     if model.output is Output.MARGIN and model.scaling is not None:
-        known = [side for side in model.known_sides if side >= 0]
+        known = list(model.known_sides)
         logits = values * model.scaling.slopes[known] + model.scaling.intercepts[known]
         return graph.add("Softmax", logits, axis=1)
     peeled = peel_scalers(model.estimator)
@@ -737,8 +712,7 @@ def _probabilities(graph: Graph, values: Value, model: SidesModel) -> Value | No
     if isinstance(peeled[1], SGDClassifier) and peeled[1].loss == "log_loss":
         if len(model.known_sides) == 2:
             return graph.add("Softmax", values, axis=1)
-        n_known = sum(side >= 0 for side in model.known_sides)
-        return _normalised_logistic(graph, values, n_known)
+        return _normalised_logistic(graph, values, len(model.known_sides))
     return None
 
 

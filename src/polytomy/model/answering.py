@@ -22,6 +22,7 @@ from polytomy.inputs.training_data import check_features
 from polytomy.learners.bank import Bank
 from polytomy.learners.trained import TrainedBinary
 from polytomy.model.arrangement import Solver, bind_classes, gives_probabilities
+from polytomy.model.changing import ClassChange, remove_classes
 from polytomy.model.composition import Composition, Compression
 from polytomy.model.decisions import (
     check_costs,
@@ -77,7 +78,9 @@ class AnsweringMixin:
     n_jobs: int | None
     random_state: Any
     class_order: Any
+    classes_: NDArray[Any]
     class_order_: list[Any] | None
+    class_change_: ClassChange
 
     @property
     def composition_(self) -> Composition:
@@ -621,18 +624,14 @@ class AnsweringMixin:
         >>> smaller.predict(X[[8, 9]])  # an eight and a nine
         array([3, 5])
         """
-        from polytomy.model.changing import ClassChange, remove_classes
-
-        composition = remove_classes(self._fitted(), labels)
-        n_kept = sum(each.is_counted for each in composition.dichotomies)
-        removed = np.setdiff1d(self.composition_.classes, composition.classes).tolist()
         order = self.class_order_
+        composition, change = remove_classes(self._fitted(), labels)
         if order is not None:
-            order = [label for label in order if label not in removed]
-        return self._with_other_classes(composition, order, ClassChange([], removed, n_kept, 0))
+            order = [label for label in order if label not in change.removed]
+        return self._with_other_classes(composition, order, change)
 
     def _with_other_classes(
-        self, composition: Composition, order: list[Any] | None, change: Any
+        self, composition: Composition, order: list[Any] | None, change: ClassChange
     ) -> Self:
         given_order = None if self.class_order is None else order
         other = self._copy_with(composition, scheme=composition.scheme, class_order=given_order)

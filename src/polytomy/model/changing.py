@@ -24,7 +24,8 @@ from polytomy.inputs.rows import fingerprint_rows, take_rows
 from polytomy.inputs.training_data import check_training_data, read_class_order
 from polytomy.learners.bank import Bank
 from polytomy.learners.preparation import resolve_estimator
-from polytomy.learners.problems import Dichotomy, divide_partition
+from polytomy.learners.problems import Dichotomy
+from polytomy.learners.svm.machines import KernelMachine
 from polytomy.learners.svm.suitability import has_gamma_of_data
 from polytomy.learners.trained import TrainedBinary
 from polytomy.learners.workload import TrainingListener, TrainingOptions
@@ -75,7 +76,7 @@ def _refuse_compressed(composition: Composition) -> None:
 # -- fewer classes ---------------------------------------------------------------------------------
 
 
-def remove_classes(composition: Composition, labels: Any) -> Composition:
+def remove_classes(composition: Composition, labels: Any) -> tuple[Composition, ClassChange]:
     """Return the composition without some of its classes; see `without_classes`."""
     _refuse_compressed(composition)
     classes = composition.classes
@@ -93,31 +94,48 @@ def remove_classes(composition: Composition, labels: Any) -> Composition:
             Argument("labels"),
             f" leaves {count_things(len(kept), 'class', 'classes')}. Keep two or more.",
         )
-    remover = _Remover(composition, kept)
-    arrangements = tuple([remover.arrange(each) for each in composition.arrangements])
-    schemes = [each.scheme for each in arrangements]
-    is_pool = isinstance(composition.scheme, SchemeEnsemble)
     rank = {k: number for number, k in enumerate(kept.tolist())}
-    order, prior, costs = composition.tie_order, composition.prior, composition.costs
+    translate, wholes = ClassTranslation(kept, len(classes)), dict[Any, Any]()
+    arrangements = [_prune(each, kept) for each in composition.arrangements]
+    used = np.unique(np.concatenate([each.columns for each in arrangements]))
+    before = [composition.dichotomies[column] for column in used]
+    schemes = [each.scheme for each in arrangements]
+    is_pool, order = isinstance(composition.scheme, SchemeEnsemble), composition.tie_order
+    costs, scores = composition.costs, composition.out_of_fold
     smaller = replace(
         composition,
         classes=classes[kept],
         scheme=SchemeEnsemble(schemes) if is_pool else schemes[0],
-        dichotomies=tuple(remover.dichotomies),
-        arrangements=arrangements,
-        bank=Bank(remover.binaries, composition.bank.dtype),
+        dichotomies=tuple([each.translated(translate, wholes) for each in before]),
+        arrangements=tuple(
+            [each._replace(columns=np.searchsorted(used, each.columns)) for each in arrangements]
+        ),
+        bank=Bank([composition.binaries[column] for column in used], composition.bank.dtype),
         tie_order=None if order is None else tuple([rank[k] for k in order if k in rank]),
         final=None,
-        out_of_fold=None,
         frequencies=_restrict(composition.frequencies, kept),
-        prior=_restrict(prior, kept),
+        prior=_restrict(composition.prior, kept),
         costs=costs and replace(costs, matrix=costs.matrix[np.ix_(kept, kept)]),
     )
-    if composition.out_of_fold is not None:
-        return smaller.calibrated_on(remover.scores(composition.out_of_fold))
-    if composition.final is not None:
-        return _restrict_final(composition, smaller, kept, remover.sources)
-    return smaller
+    if scores is not None:
+        own = scores.take_binaries(used).take_classes(kept)
+        smaller = smaller.calibrated_on(own if len(own.rows) else None)
+    elif composition.final is not None:
+        smaller = _restrict_final(composition, smaller, kept, used)
+    n_kept = sum(each.is_counted for each in before)
+    return smaller, ClassChange([], np.delete(classes, kept).tolist(), n_kept, 0)
+
+
+def _prune(arrangement: Arrangement, kept: Indices) -> Arrangement:
+    """Return the arrangement of a scheme with some of the classes, for the same binaries."""
+    scheme, positions = arrangement.scheme, arrangement.positions
+    is_kept = np.ones(len(scheme.classes), dtype=np.bool_)
+    is_kept[np.delete(positions, kept)] = False
+    smaller, rows = prune_scheme(scheme, is_kept)
+    place = {label: position for position, label in enumerate(smaller.classes)}
+    labels = [scheme.classes[position] for position in positions[kept]]
+    own = np.array([place[label] for label in labels], dtype=np.intp)
+    return Arrangement(smaller, own, arrangement.columns[rows], arrangement.signs[rows])
 
 
 def _restrict(distributions: Any, kept: Indices) -> Any:
@@ -133,133 +151,24 @@ def _restrict(distributions: Any, kept: Indices) -> Any:
 
 
 def _restrict_final(
-    composition: Composition, smaller: Composition, kept: Indices, sources: Indices
+    composition: Composition, smaller: Composition, kept: Indices, used: Indices
 ) -> Composition:
     """Return the smaller composition with what the final calibration knows of its classes."""
     final: Any = composition.final
     if not hasattr(final.map, "keep"):
         warn_of_lost_calibration()
         return smaller
+    pairs = zip(composition.arrangements, smaller.arrangements, strict=True)
     columns = [
-        np.searchsorted(np.unique(before.columns), sources[np.unique(after.columns)])
-        for before, after in zip(composition.arrangements, smaller.arrangements, strict=True)
+        np.searchsorted(np.unique(before.columns), used[np.unique(after.columns)])
+        for before, after in pairs
     ]
-    map_ = final.map.keep(kept, columns if len(columns) > 1 else sources)
-    rows, score = final.conformity, {}
+    map_ = final.map.keep(kept, columns if len(columns) > 1 else used)
+    rows, score = final.conformity, dict[str, float]()
     if rows is not None:
-        rows = rows.keep(kept)
+        rows = rows.take_classes(kept)
         score = judge(rows.probabilities(), rows.class_indices, rows.weight)
     return replace(smaller, final=replace(final, map=map_, score=score, conformity=rows))
-
-
-class _Remover:
-    """Collects the binaries that are left when classes are removed.
-
-    Parameters
-    ----------
-    composition : Composition
-    kept : array of int, the classes that stay
-    """
-
-    def __init__(self, composition: Composition, kept: Indices) -> None:
-        self._composition, self._kept = composition, kept
-        self._translate = ClassTranslation(kept, len(composition.classes))
-        self._wholes: dict[Any, Any] = {}
-        self._known: dict[Hashable, int] = {}
-        self.dichotomies: list[Dichotomy] = []
-        self.binaries: list[TrainedBinary] = []
-        # For each binary, its column before, and the columns of all sides that stay.
-        self._sources: list[tuple[int, list[int]]] = []
-
-    def arrange(self, arrangement: Arrangement) -> Arrangement:
-        """Return the arrangement of a scheme without the classes."""
-        scheme, positions = arrangement.scheme, arrangement.positions
-        is_kept = np.ones(len(scheme.classes), dtype=np.bool_)
-        is_kept[np.delete(positions, self._kept)] = False
-        smaller, partitions = prune_scheme(scheme, is_kept)
-        place = {label: position for position, label in enumerate(smaller.classes)}
-        columns, signs = [], []
-        for partition in partitions:
-            rows = partition.row + np.arange(1 if partition.n_sides == 2 else partition.n_sides)
-            own = arrangement.columns[rows].tolist()
-            if len(partition.sides) == partition.n_sides:
-                columns += [self._keep(column) for column in own]
-                signs += arrangement.signs[rows].tolist()
-            else:
-                found = self._keep_sides([own[side] for side in partition.sides])
-                columns += found
-                signs += [1.0] * len(found)
-        labels = [scheme.classes[position] for position in positions[self._kept]]
-        return Arrangement(
-            smaller,
-            np.array([place[label] for label in labels], dtype=np.intp),
-            np.array(columns, dtype=np.intp),
-            np.array(signs),
-        )
-
-    def _keep(self, column: int) -> int:
-        """Return the new column of a binary that stays."""
-        if column not in self._known:
-            self._known[column] = len(self.binaries)
-            dichotomy = self._composition.dichotomies[column]
-            self.dichotomies.append(dichotomy.translated(self._translate, self._wholes))
-            self.binaries.append(self._composition.binaries[column])
-            self._sources.append((column, []))
-        return self._known[column]
-
-    def _keep_sides(self, columns: list[int]) -> list[int]:
-        """Return the new columns of a model with several sides that loses some of them."""
-        key = tuple(columns)
-        if key not in self._known:
-            self._known[key] = len(self.binaries)
-            before = [self._composition.dichotomies[column] for column in columns]
-            binaries = [self._composition.binaries[column] for column in columns]
-            model = binaries[0].estimator.keep([each.positive_index for each in binaries])
-            own = [
-                replace(each, estimator=model, positive_index=side)
-                for side, each in enumerate(binaries)
-            ]
-            own = own[1:] if len(own) == 2 else own
-            first = before[0]
-            sides = tuple([self._translate(each.positive) for each in before])
-            given = None if first.trained is None else own
-            self.dichotomies += divide_partition(
-                model.name, sides, first.binary, first.estimator, given, first.model
-            )
-            self.binaries += own
-            self._sources += [(column, columns) for column in columns[-len(own) :]]
-        start, n_columns = self._known[key], len(columns)
-        return list(range(start, start + (1 if n_columns == 2 else n_columns)))
-
-    @property
-    def sources(self) -> Indices:
-        """The column of each binary before."""
-        return np.array([column for column, _ in self._sources], dtype=np.intp)
-
-    def scores(self, before: OutOfFold) -> OutOfFold | None:
-        """Return the out-of-fold scores of the classes that are left."""
-        is_kept = np.isin(before.class_indices, self._kept)
-        if not is_kept.any():
-            return None
-        scores = before.scores[is_kept]
-        columns = []
-        for column, sides in self._sources:
-            own = scores[:, column]
-            if sides:  # 2 q − 1, where the probabilities q of the sides have another sum
-                totals = (scores[:, sides] + 1.0).sum(axis=1)
-                shares = np.full(len(own), 1.0 / len(sides))
-                np.divide(own + 1.0, totals, out=shares, where=totals > 0)
-                own = 2.0 * shares - 1.0
-            columns.append(own)
-        return replace(
-            before,
-            scores=np.column_stack(columns).astype(np.float32),
-            rows=before.rows[is_kept],
-            class_indices=np.searchsorted(self._kept, before.class_indices[is_kept]),
-            weight=before.weight[is_kept],
-            fold_of=before.fold_of[is_kept],
-            fingerprints=None if before.fingerprints is None else before.fingerprints[is_kept],
-        )
 
 
 # -- more classes ----------------------------------------------------------------------------------
@@ -339,9 +248,9 @@ def _join_classes(known: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
     missing = np.setdiff1d(known, y)
     if len(missing):
         raise ArgumentError(
-            f"y has no samples of {list_names(map(repr, missing.tolist()))}. New classes have to be "
-            "separated from all others, so pass samples of every class: the training data, or part "
-            "of it, together with the new samples."
+            f"y has no samples of {list_names(map(repr, missing.tolist()))}. New classes have to "
+            "be separated from all others, so pass samples of every class: the training data, or "
+            "part of it, together with the new samples."
         )
     return np.union1d(known, y)
 
@@ -352,9 +261,9 @@ def _extend_order(classifier: Any, y: Any, classes: NDArray[Any]) -> list[Any] |
     if known is None:
         return None
     order = read_class_order(y, classes, None)
-    labels = classes.tolist()
-    if order is None and has_natural_order(labels) and known == sort_naturally(known):
-        order = sort_naturally(labels)
+    if order is None and has_natural_order(classes.tolist()):
+        is_natural = known == sort_naturally(classifier.classes_.tolist())
+        order = sort_naturally(classes.tolist()) if is_natural else None
     if order is None:
         raise ArgumentError(
             "the classes have an order, and y does not say where the new ones belong. Pass y as an "
@@ -401,7 +310,7 @@ def _plan_larger(
     default, n_members = resolve_estimator(estimator), len(members_of(scheme))
     defaults = [_default_of(composition, each, default) for each in composition.arrangements]
     if len(defaults) != n_members:
-        defaults = [default] * n_members
+        defaults = defaults[:1] * n_members
     plan = plan_members(scheme, defaults, classes, models)
     new_index = np.searchsorted(classes, composition.classes)
     wholes: dict[Any, Any] = {}
@@ -410,8 +319,8 @@ def _plan_larger(
         for each in composition.dichotomies
     ]
     columns: dict[Hashable, list[int | None]] = {}
-    for column, each in enumerate(before):
-        columns.setdefault(_key(each), []).append(column)
+    for number, each in enumerate(before):
+        columns.setdefault(_key(each), []).append(number)
     earlier = [(columns.get(_key(each)) or [None]).pop(0) for each in plan.dichotomies]
     dichotomies, flips = list(plan.dichotomies), np.ones(len(earlier))
     for k, column in enumerate(earlier):
@@ -465,13 +374,14 @@ def _train(
             Argument("cv", options.cv),
             " cannot continue the folds of an earlier fit. Use a number of folds, or a fraction.",
         )
-    wanted = dichotomies
+    wanted, before = list(dichotomies), list(composition.dichotomies)
     if composition.preprocessing is not None:
-        wanted = cut_pipelines(wanted)
-    wanted = _share_gamma(wanted, dichotomies, composition)
+        wanted, before = cut_pipelines(wanted), cut_pipelines(before)
     wanted = [
         each if column is None else each._replace(trained=composition.binaries[column])
-        for each, column in zip(wanted, earlier, strict=True)
+        for each, column in zip(
+            _share_gamma(wanted, before, composition.binaries), earlier, strict=True
+        )
     ]
     trained = fit_binaries(
         wanted,
@@ -488,33 +398,37 @@ def _train(
 
 
 def _share_gamma(
-    wanted: Sequence[Dichotomy], dichotomies: Sequence[Dichotomy], composition: Composition
+    wanted: Sequence[Dichotomy], before: Sequence[Dichotomy], binaries: Sequence[TrainedBinary]
 ) -> list[Dichotomy]:
-    """Return the dichotomies with the gamma of the machines that are there, to share one kernel."""
+    """Return the dichotomies with the gamma of machines that are there, so that all share kernels.
+
+    Parameters
+    ----------
+    wanted : dichotomies to train
+    before, binaries : dichotomies that have been trained, and their binaries
+    """
     gammas = {
-        id(each.estimator): binary.estimator.gamma
-        for each, binary in zip(composition.dichotomies, composition.binaries, strict=True)
-        if isinstance(getattr(binary.estimator, "gamma", None), float)
+        id(each.estimator): binary.estimator.kernel.gamma
+        for each, binary in zip(before, binaries, strict=True)
+        if isinstance(binary.estimator, KernelMachine)
     }
 
-    fixed: dict[int, Any] = {}
-    found = []
-    for own, key in zip(wanted, [id(each.estimator) for each in dichotomies], strict=True):
-        if key in gammas and has_gamma_of_data([own.estimator]):
-            if key not in fixed:
-                fixed[key] = clone(own.estimator).set_params(gamma=gammas[key])
-            own = own._replace(estimator=fixed[key])
-        found.append(own)
-    return found
+    @cache
+    def fix(estimator: Any) -> Any:
+        if id(estimator) not in gammas or not has_gamma_of_data([estimator]):
+            return estimator
+        return clone(estimator).set_params(gamma=gammas[id(estimator)])
+
+    return [each._replace(estimator=fix(each.estimator)) for each in wanted]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _SeenRows:
     """Which rows have out-of-fold scores already.
 
-    A binary that stays has been trained on rows of the known classes, so its scores of them are not
-    out of fold, except those that were stored. Rows of new classes are new to it. If no row of a
-    known class is recognised, all are taken to be new.
+    A binary that stays has been trained on rows of the known classes, so only the stored scores of
+    these are out of fold. Rows of new classes are new to it. If no row of a known class is
+    recognised, all are taken to be new.
 
     Attributes
     ----------
@@ -536,8 +450,8 @@ class _SeenRows:
         """Return the rows of X that have scores; None if rows cannot be recognised."""
         if scores is None or scores.fingerprints is None:
             return None
-        keys = _number_rows(fingerprint_rows(X), class_indices)
-        known = _number_rows(scores.fingerprints, new_index[scores.class_indices])
+        keys = fingerprint_rows(X) + class_indices * _FACTOR
+        known = scores.fingerprints + new_index[scores.class_indices] * _FACTOR
         _, rows, places = np.intersect1d(keys, known, return_indices=True)
         found = np.full(len(keys), -1, dtype=np.intp)
         found[rows] = places
@@ -549,29 +463,24 @@ class _SeenRows:
         return bool((self.places >= 0).any())
 
     def adapt(self, folds: Folds) -> Folds:
-        """Return folds in which the rows with scores are held out by the same folds as before.
+        """Return folds that hold out the recognised rows as before, and rows of new classes.
 
-        Other rows of known classes are never held out, because binaries may know them.
+        Other rows of known classes are never held out, because the binaries may have seen them.
         """
         if not self.has_any:
             return folds
-        fold_of = np.where(self.is_known, -1, folds.fold_of)
-        is_seen = self.places >= 0
-        fold_of[is_seen] = self.scores.fold_of[self.places[is_seen]]
-        adapted = Folds.from_numbers(fold_of)
-        is_only_part = folds.is_only_part and adapted.n_folds == 1
-        return replace(adapted, is_only_part=is_only_part)
+        stored = np.where(self.places >= 0, self.scores.fold_of[self.places], -1)
+        adapted = Folds.from_numbers(np.where(self.is_known, stored, folds.fold_of))
+        return replace(adapted, is_only_part=folds.is_only_part and adapted.n_folds == 1)
 
     def insert(self, scores: OutOfFold, earlier: Sequence[int | None], weight: Floats) -> OutOfFold:
-        """Return out-of-fold scores of all binaries, with the stored ones for rows that have them.
-
-        Weights restore each class's share of the data.
+        """Return the scores with the stored ones, and with weights that restore class frequencies.
 
         Parameters
         ----------
         scores : OutOfFold, for which binaries that stay have scored all rows
         earlier : for each binary, its column in the stored scores; None if it is new
-        weight : array of shape (n_rows,)
+        weight : array of shape (n_rows,), the weights of all rows
         """
         if not self.has_any:
             return scores
@@ -582,21 +491,10 @@ class _SeenRows:
                 values[:, column] = np.where(places >= 0, stored, values[:, column])
         totals = np.bincount(self.class_indices, weight)
         held_out = np.bincount(scores.class_indices, scores.weight, len(totals))
-        is_held_out = held_out > 0
-        shares = np.divide(totals, held_out, out=np.zeros(len(totals)), where=is_held_out)
-        shares *= held_out.sum() / totals[is_held_out].sum()
-        return replace(scores, scores=values, weight=scores.weight * shares[scores.class_indices])
+        shares = totals / np.where(held_out > 0, held_out, np.inf)
+        own = scores.weight * shares[scores.class_indices]
+        return replace(scores, scores=values, weight=own * (scores.weight.sum() / own.sum()))
 
 
-def _number_rows(fingerprints: NDArray[np.int64], class_indices: Indices) -> NDArray[np.int64]:
-    """Return numbers of rows that differ for rows of other classes, and for equal rows."""
-    with np.errstate(over="ignore"):
-        numbers = fingerprints + class_indices * _FACTORS[0]
-        order = np.argsort(numbers, kind="stable")
-        starts = np.flatnonzero(np.diff(numbers[order], prepend=numbers[order][:1] - 1))
-        repeated = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
-        numbers[order] += repeated * _FACTORS[1]
-    return numbers
-
-
-_FACTORS = np.array([0x1B873593CC9E2D51, 0x2545F4914F6CDD1D], dtype=np.int64)
+# Equal samples of different classes are different rows.
+_FACTOR = np.int64(0x1B873593CC9E2D51)

@@ -376,12 +376,12 @@ def fit_pool_members(
     models : estimators, or fitted models, for names in the schemes
     prediction_dtype : float64 or float32
     """
-    each = [own._replace(scheme=scheme) for own in members for scheme in members_of(own.scheme)]
-    pool = SchemeEnsemble([own.scheme for own in each])
+    each = [(scheme, member) for member in members for scheme in members_of(member.scheme)]
+    pool = SchemeEnsemble([scheme for scheme, _ in each])
     check_models(pool.schemes, models)
-    plan = plan_members(pool, [own.estimator for own in each], options.classes, models)
+    plan = plan_members(pool, [own.estimator for _, own in each], options.classes, models)
     trained = fit_binaries(plan.dichotomies, X, options, listener)
-    return plan.compose(trained, [own.solver for own in each], prediction_dtype)
+    return plan.compose(trained, [own.solver for _, own in each], prediction_dtype)
 
 
 def plan_members(

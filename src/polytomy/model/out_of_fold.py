@@ -95,6 +95,19 @@ class OutOfFold:
         """Return the scores of some of the binaries."""
         return replace(self, scores=self.scores[:, np.asarray(columns, dtype=np.intp)])
 
+    def take_classes(self, classes: NDArray[np.intp]) -> OutOfFold:
+        """Return the scores of samples of some of the classes; these get new class indices."""
+        (kept,) = np.isin(self.class_indices, classes).nonzero()
+        return replace(
+            self,
+            scores=self.scores[kept],
+            rows=self.rows[kept],
+            class_indices=np.searchsorted(classes, self.class_indices[kept]),
+            weight=self.weight[kept],
+            fold_of=self.fold_of[kept],
+            fingerprints=None if self.fingerprints is None else self.fingerprints[kept],
+        )
+
     @classmethod
     def from_state(cls, state: State) -> OutOfFold:
         """Return the scores of a state."""

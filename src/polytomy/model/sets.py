@@ -70,7 +70,7 @@ class ConformityRows:
         class_indices = state.indices("class_indices", n_classes, n_rows)
         return cls(log_proba, class_indices, state.floats("weight", (n_rows,), 1 / LARGEST))
 
-    def keep(self, classes: NDArray[np.intp]) -> ConformityRows:
+    def take_classes(self, classes: NDArray[np.intp]) -> ConformityRows:
         """Return the rows of some classes, with their probabilities alone."""
         is_kept = np.isin(self.class_indices, classes)
         return ConformityRows(

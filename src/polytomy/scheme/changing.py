@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate, combinations, count, islice, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.errors import SchemeError
 from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.scheme.nodes import (
     TWO_WAY,
@@ -21,7 +20,6 @@ from polytomy.scheme.nodes import (
     NodeRef,
     Split,
     grow_nodes,
-    normalize_label,
     partition_name,
 )
 from polytomy.scheme.scheme import Scheme
@@ -29,27 +27,13 @@ from polytomy.scheme.scheme import Scheme
 Indices = NDArray[np.intp]
 
 
-class KeptPartition(NamedTuple):
-    """A partition of a larger scheme that still separates classes of a smaller one.
-
-    Attributes
-    ----------
-    row : int, its first row among the rows of the larger scheme
-    n_sides : int, its number of sides there
-    sides : tuple of int, the sides that still have classes
-    """
-
-    row: int
-    n_sides: int
-    sides: tuple[int, ...]
-
-
-def prune_scheme(scheme: Scheme, is_kept: NDArray[np.bool_]) -> tuple[Scheme, list[KeptPartition]]:
-    """Return the scheme of some of the classes, and where each of its partitions comes from.
+def prune_scheme(scheme: Scheme, is_kept: NDArray[np.bool_]) -> tuple[Scheme, Indices]:
+    """Return the scheme of some of the classes, and which rows of its codes are left.
 
     The other classes are removed from all partitions. Partitions with one side left are dropped. If
     partitions become equal, the one that lost the fewest classes stays. A node with one branch left
-    is replaced by that branch.
+    is replaced by that branch. If a model with more than two sides would lose a side, its node
+    stays as it is, with classes that do not occur any more.
 
     Parameters
     ----------
@@ -59,62 +43,49 @@ def prune_scheme(scheme: Scheme, is_kept: NDArray[np.bool_]) -> tuple[Scheme, li
     Examples
     --------
     >>> from polytomy.scheme import parse
-    >>> smaller, kept = prune_scheme(parse("m {a n {b c}}"), np.array([True, False, True]))
+    >>> smaller, rows = prune_scheme(parse("m {a n {b o {c d}}}"), np.array([1, 0, 1, 1], bool))
     >>> print(smaller)
-    m {a c}
-    >>> kept
-    [KeptPartition(row=0, n_sides=2, sides=(0, 1))]
+    m {a o {c d}}
+    >>> rows
+    array([0, 2])
     """
     n_kept_before = np.append(0, np.cumsum(is_kept))
     first_rows = [0, *accumulate(node.code.n_rows for node in scheme.nodes)]
-    found: list[KeptPartition] = []
+    rows: list[int] = []
 
     def divide(branch: BranchRef, number: int) -> Split | Label:
         while isinstance(branch, NodeRef):
             node, starts = scheme.nodes[branch.index], list(scheme.branch_starts[branch.index])
-            n_kept = np.diff(n_kept_before[starts])
-            (alive,) = n_kept.nonzero()
+            code, n_kept = node.code, np.diff(n_kept_before[starts])
+            alive, first = np.flatnonzero(n_kept), first_rows[branch.index]
             if len(alive) == 1:
                 branch = node.branches[alive[0]]
                 continue
-            code, n_lost = node.code, np.diff(starts) - n_kept
-            chosen = _separating(code.sides, alive, n_lost)
-            if not chosen:
-                raise SchemeError(
-                    f"the partitions of {node.binaries[0]} do not separate the classes that are "
-                    "left. Keep more classes."
-                )
-            rows = first_rows[branch.index] + np.cumsum(code.rows_per_partition)
-            rows -= code.rows_per_partition
-            for k, own in chosen.items():
-                sides = tuple(np.unique(own[own >= 0]).tolist())
-                found.append(KeptPartition(int(rows[k]), int(code.n_sides[k]), sides))
-            left = [_renumber(own) for own in chosen.values()]
-            binaries = tuple([node.binaries[k] for k in chosen])
-            return Split(binaries, CodingMatrix.from_sides(left), [node.branches[k] for k in alive])
+            if not len(alive) or not code.is_binary:
+                rows.extend(range(first, first + code.n_rows))
+                return Split(node.binaries, code, node.branches)
+            chosen = _separating(code.matrix, alive, np.diff(starts) - n_kept)
+            rows.extend([first + row for row in chosen])
+            code = CodingMatrix(code.matrix[chosen][:, alive])
+            binaries = tuple([node.binaries[row] for row in chosen])
+            return Split(binaries, code, [node.branches[k] for k in alive])
         return scheme.classes[branch.index]
 
     labels, nodes = grow_nodes(NodeRef(0) if scheme.nodes else ClassRef(0), divide)
-    return Scheme(labels, nodes), found
+    return Scheme(labels, nodes), np.array(rows, dtype=np.intp)
 
 
-def _separating(sides: Indices, alive: Indices, n_lost: Indices) -> dict[int, Indices]:
-    """Return the sides of the branches that are left, in each partition that separates them."""
-    lost = np.where(sides >= 0, n_lost, 0).sum(axis=1)
-    chosen, seen = {}, set()
-    for k in np.argsort(lost, kind="stable").tolist():
-        own = sides[k, alive]
-        numbers = np.unique(own[own >= 0])
-        key = frozenset(tuple(np.flatnonzero(own == side).tolist()) for side in numbers)
-        if len(numbers) > 1 and not (lost[k] and key in seen):
-            chosen[k] = own
+def _separating(matrix: NDArray[np.int8], alive: Indices, n_lost: Indices) -> list[int]:
+    """Return the rows of a code that separate the branches that are left, each only once."""
+    lost = np.abs(matrix) @ n_lost
+    chosen, seen = [], set()
+    for row in np.argsort(lost, kind="stable").tolist():
+        own = matrix[row, alive]
+        key = (own * own[np.argmax(own != 0)]).tobytes()  # the same with the sides swapped
+        if own.min() < 0 < own.max() and not (lost[row] and key in seen):
+            chosen.append(row)
             seen.add(key)
-    return dict(sorted(chosen.items()))
-
-
-def _renumber(sides: Indices) -> Indices:
-    numbers = np.unique(sides[sides >= 0])
-    return np.where(sides < 0, -1, np.searchsorted(numbers, sides))
+    return sorted(chosen)
 
 
 # -- more classes ----------------------------------------------------------------------------------
@@ -124,7 +95,7 @@ Distance = Callable[[Sequence[Label], Sequence[Label]], float]
 """The mean distance between two groups of classes."""
 
 
-def add_class(scheme: Scheme, label: Any, distance: Distance) -> Scheme:
+def add_class(scheme: Scheme, label: Label, distance: Distance) -> Scheme:
     """Return the scheme with one more class, in which few partitions change.
 
     From the root, the place of the class is found as follows.
@@ -152,7 +123,6 @@ def add_class(scheme: Scheme, label: Any, distance: Distance) -> Scheme:
       added-03 {f g}
     }
     """
-    label = normalize_label(label)
     place = _find_place(scheme, label, distance)
     joins_pairs = isinstance(place, NodeRef) and _is_one_vs_one(scheme, place.index)
     new = object()
@@ -160,13 +130,10 @@ def add_class(scheme: Scheme, label: Any, distance: Distance) -> Scheme:
     def divide(item: Any, number: int) -> Split | Label:
         if item is new:
             return label
-        is_above = item == place and not joins_pairs
-        if is_above:
+        if item == place and not joins_pairs:
             name = BinaryName(partition_name("added", len(scheme.classes)))
-            if isinstance(item, NodeRef) and scheme.nodes[item.index].binaries[0].is_specification:
-                name = scheme.nodes[item.index].binaries[0]
             return Split((name,), TWO_WAY, [(item,), new])
-        branch = item[0] if isinstance(item, tuple) else item
+        branch: BranchRef = item[0] if isinstance(item, tuple) else item
         if isinstance(branch, ClassRef):
             return scheme.classes[branch.index]
         node = scheme.nodes[branch.index]

@@ -48,7 +48,8 @@ def valid_files(folder):
     table = Data(X, words, names, rows)
     for name in ("d.csv", "d.tsv", "d.csv.gz", "d.parquet", "d.npz"):
         write_data(folder / name, table)
-    write_data(folder / "d.svm", Data(X, numbers, None, rows))
+    for name in ("d.svm", "d.vec"):
+        write_data(folder / name, Data(X, numbers, None, rows))
     sparse = random_sparse(30, 9, 0.3, "csr", random_state=random)
     write_data(folder / "s.npz", Data(sparse, numbers, None, rows))
     content = io.BytesIO()

@@ -10,8 +10,8 @@ from polytomy.datasets import open_blocks, read_data
 from polytomy.errors import ArgumentError, DataError
 
 NAMES = [
-    *("d.csv", "d.csv.gz", "d.npz", "d.parquet", "d.svm", "d.svm.gz", "d.tsv"),
-    *("f.npz", "s.npz"),
+    *("d.cls", "d.csv", "d.csv.gz", "d.npz", "d.parquet", "d.svm", "d.svm.gz", "d.tsv"),
+    *("d.vec", "f.npz", "s.npz"),
 ]
 N_MUTATIONS = 40
 
@@ -26,6 +26,8 @@ def files(tmp_path_factory):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_damaged_file_gives_a_correct_table_or_one_error(name, files, tmp_path):
+    for other in ("d.vec", "d.cls"):
+        (tmp_path / other).write_bytes(files[other])
     path = tmp_path / name
     messages = []
     for seed in range(N_MUTATIONS):

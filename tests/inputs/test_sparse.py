@@ -332,7 +332,7 @@ def test_writing_refuses_a_malformed_matrix(tmp_path):
     X = sp.csr_array(IRIS)
     X.indices[5] = 2**31 - 1
     data = Data(X, KINDS, None, np.arange(150))
-    for name in ("d.svm", "d.csv", "d.npz"):
+    for name in ("d.svm", "d.csv", "d.npz", "d.vec"):
         with pytest.raises(DataError, match=r"data\.X is not a valid CSR matrix"):
             write_data(tmp_path / name, data)
     assert not any(tmp_path.iterdir())

@@ -92,6 +92,9 @@ def convert(
         help="File to write; .model for LIBSVM, else .polytomy.",
         default=MISSING,
     ),
+    range_file: Path | None = option(
+        "--range", metavar="FILE", help="Also write the scaling of the model, for svm-scale -r."
+    ),
     loading: LoadOptions,
     as_json: bool = AS_JSON,
 ) -> None:
@@ -105,10 +108,15 @@ def convert(
     is_for_libsvm = output.suffix == ".model"
     if output.suffix not in (".polytomy", ".model"):
         raise ArgumentError(f"{output}: the name must end in .polytomy, or in .model for LIBSVM")
+    if range_file is not None and not is_for_libsvm:
+        raise ArgumentError(
+            "--range is only for LIBSVM models; use an output file that ends in .model"
+        )
     check_output(output, model)
+    check_output(range_file, model, str(output))
     loaded = load(model, **loading.loading())
     if is_for_libsvm:
-        write_libsvm(loaded, output)
+        write_libsvm(loaded, output, range_file=range_file)
     else:
         is_own = find_kind(model) is FileKind.OWN
         save(
@@ -117,8 +125,10 @@ def convert(
             metadata=read_info(model).metadata if is_own else None,
             out_of_fold=_has_out_of_fold(split_pipeline(loaded)[1]),
         )
-    size = output.stat().st_size
-    print_answer({"file": str(output), "bytes": size}, f"{output}: {size} bytes", as_json)
+    written = {str(file): file.stat().st_size for file in (output, range_file) if file is not None}
+    facts = [{"file": file, "bytes": size} for file, size in written.items()]
+    text = "\n".join(f"{file}: {size} bytes" for file, size in written.items())
+    print_answer(facts, text, as_json)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,8 +17,8 @@ from polytomy.calibration.folds import AUTO_FOLDS, choose_folds
 from polytomy.classifier import PolytomyClassifier
 from polytomy.dask.answers import LazyAnswersMixin
 from polytomy.dask.cluster import explaining_faults, find_client
+from polytomy.dask.fit_steps import GroupedData, group_rows_by_class, train_binaries
 from polytomy.dask.grouping import Layout, Sample, make_parts
-from polytomy.dask.training import GroupedData, group_rows_by_class, train_binaries
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import Parameter, check_parameters, is_count
 from polytomy.inputs.seeds import partition_seeds

@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.datasets.arrays import NpzFormat
+from polytomy.datasets.arrays import AgfFormat, NpzFormat
 from polytomy.datasets.columns import Features, Target
 from polytomy.datasets.delimited import CsvFormat, TsvFormat
 from polytomy.datasets.parquet import ParquetFormat
@@ -41,6 +41,7 @@ _ALL: tuple[Format, ...] = (
     SvmlightFormat(),
     ParquetFormat(),
     NpzFormat(),
+    AgfFormat(),
 )
 FORMATS: dict[str, Format] = {each.name: each for each in _ALL}
 """All formats of data files by name."""
@@ -88,7 +89,7 @@ def open_source(path: Source) -> Source:
 
     A folder can be read only if it may be a table in several Parquet files.
     """
-    if isinstance(path, Stream):
+    if isinstance(path, Stream) or FORMATS["agf"].matches_path(Path(path)):
         return path
     mode = os.stat(path).st_mode
     if stat.S_ISDIR(mode):
@@ -132,7 +133,7 @@ def read_data(
     Parameters
     ----------
     path : file; a folder of Parquet files; or a pipe, for text formats
-    format : "csv", "tsv", "svmlight", "parquet" or "npz"
+    format : "csv", "tsv", "svmlight", "parquet", "npz" or "agf"
         By default, it is detected from the file name (``iris.csv.gz``) or the first line. Text
         files may be gzipped.
     target : str, int or None, default=-1

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix
 from sklearn.datasets import load_svmlight_file
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, NuSVC
 
 from polytomy.calibration.calibrators import (
@@ -32,6 +33,7 @@ from polytomy.designs import one_vs_one
 from polytomy.errors import Argument, ArgumentError, CalibrationWarning, ModelFileError, warn_caller
 from polytomy.files import open_atomically
 from polytomy.learners.preparation import list_steps, split_pipeline, takes_pairwise_values
+from polytomy.learners.scaling import Scaling, peel_scalers
 from polytomy.learners.svm.kernels import KERNELS, KernelFunction
 from polytomy.learners.svm.machines import KernelMachine, VectorPool, kernel_of, pool_by_bytes
 from polytomy.learners.trained import Output, TrainedBinary
@@ -400,7 +402,36 @@ def pool_of(model: LibsvmModel, source: str, n_features: int | None) -> VectorPo
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def write_libsvm(classifier: Any, path: str | os.PathLike[str]) -> None:
+def print_range(scaling: Scaling) -> str:
+    """Return the text of the range file with which svm-scale does the same as scalers.
+
+    ``svm-scale -r FILE`` maps each feature linearly: its smallest value to a lower bound and its
+    largest to an upper bound, which are the same for all features. Every scaling of separate
+    features can be written this way.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> pipeline = make_pipeline(StandardScaler(), SVC()).fit([[1, 0], [3, 8]], [0, 1])
+    >>> scaling, _ = peel_scalers(pipeline)
+    >>> print(print_range(scaling), end="")
+    x
+    -1 1
+    1 1.0 3.0
+    2 0.0 8.0
+    """
+    centre, reach = scaling.centre - scaling.offset / scaling.factor, 1 / scaling.factor
+    ranges = zip((centre - reach).tolist(), (centre + reach).tolist(), strict=True)
+    lines = [f"{index} {low!r} {high!r}" for index, (low, high) in enumerate(ranges, 1)]
+    return "\n".join(["x", "-1 1", *lines, ""])
+
+
+def write_libsvm(
+    classifier: Any,
+    path: str | os.PathLike[str],
+    *,
+    range_file: str | os.PathLike[str] | None = None,
+) -> None:
     """Write a one-vs-one classifier of support vector machines as a LIBSVM model.
 
     With this file, svm-predict gives the same decision values, and the same probabilities if the
@@ -409,10 +440,12 @@ def write_libsvm(classifier: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    classifier : fitted PolytomyClassifier
-        It needs one machine for each pair of classes, the same kernel for all of them, no scalers,
-        and integers as labels.
+    classifier : fitted PolytomyClassifier, or a pipeline of a scaler and one
+        It needs one machine for each pair of classes, the same kernel for all of them, no scalers
+        inside the binaries, and integers as labels.
     path : file, which is written completely or not at all
+    range_file : file, optional
+        Where to write the scaling of a pipeline, for ``svm-scale -r``.
     """
     before, core = split_pipeline(classifier)
     if not isinstance(core, PolytomyClassifier):
@@ -420,11 +453,20 @@ def write_libsvm(classifier: Any, path: str | os.PathLike[str]) -> None:
             f"{type(core).__name__} cannot be written as a LIBSVM model. Pass a PolytomyClassifier."
         )
     before += list_steps(getattr(core, "preprocessing_", None))
-    if before:
-        names = ", ".join(type(step).__name__ for step in before)
+    peeled = peel_scalers(make_pipeline(*before, core))
+    if peeled is None:
         raise ArgumentError(
-            f"a LIBSVM model cannot do what {names} does. Train on data that is already "
-            "transformed."
+            f"svm-scale cannot do what {', '.join(map(repr, before))} does. Use StandardScaler, "
+            "MaxAbsScaler, or MinMaxScaler without clip."
+        )
+    scaling = peeled[0]
+    if (scaling is None) != (range_file is None):
+        raise ArgumentError(
+            Argument("range_file"),
+            " is for the scaler of a pipeline, but there is no scaler. Leave it out."
+            if scaling is None
+            else " is missing: the pipeline scales features, which a LIBSVM model cannot do. Name "
+            "a file for the scaling, or train on data that is already scaled.",
         )
     text = print_libsvm(_libsvm_model(core))
     composition = core.composition_
@@ -433,6 +475,9 @@ def write_libsvm(classifier: Any, path: str | os.PathLike[str]) -> None:
             "a LIBSVM model can hold neither a prior nor costs. To write it without them, use "
             "with_prior(None).with_cost() of the classifier."
         )
+    if scaling is not None and range_file is not None:
+        with open_atomically(range_file) as file:
+            file.write(print_range(scaling).encode("ascii"))
     with open_atomically(path) as file:
         file.write(text.encode("ascii"))
     if composition.final is not None:

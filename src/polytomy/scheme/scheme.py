@@ -19,11 +19,11 @@ from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.scheme.nodes import (
     BinaryName,
     ClassRef,
+    Division,
     Label,
     Node,
     NodeRef,
     Partition,
-    Split,
     find_branch_starts,
     grow_nodes,
     name_nodes,
@@ -271,7 +271,7 @@ def _unfold(scheme: Scheme) -> Scheme:
     Classes are in the order of the tree. Raises SchemeError for a code that is not a tree.
     """
 
-    def divide(item: Any, number: int) -> Split | Label:
+    def divide(item: Any, number: int) -> Division | Label:
         # An item is a branch of the scheme, or a pair (node, partition of its code).
         if isinstance(item, ClassRef):
             return scheme.classes[item.index]
@@ -286,7 +286,7 @@ def _unfold(scheme: Scheme) -> Scheme:
             partition = int(node.code.tree.order[0])
         below = node.code.tree.children_of(partition)
         items = [node.branches[~child] if child < 0 else (position, child) for child in below]
-        return Split((node.binaries[partition],), one_model_code(len(below)), items)
+        return Division((node.binaries[partition],), one_model_code(len(below)), items)
 
     return Scheme(*grow_nodes(NodeRef(0) if scheme.nodes else ClassRef(0), divide))
 

@@ -67,6 +67,7 @@ def test_the_command_is_found_by_its_words(words, name):
         ("trials", Argument("solver", "x"), "--solvers x"),
         ("predict", Argument("trusted", ["a.B", "c.D"]), "--trust a.B --trust c.D"),
         ("predict", Argument("n_features", 3), "--features 3"),
+        ("convert", Argument("range_file"), "--range"),
         ("export", Argument("solver", "voting"), "solver voting"),
         ("export", Argument("class_weight"), "class weight"),
         ("train", Argument("n_neighbors", 5), "n_neighbors=5"),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import polytomy as pt
+from needs import needs_libsvm
 from polytomy.datasets import read_data
 
 
@@ -115,12 +116,28 @@ def test_an_empty_model_file_is_an_error(polytomy, here, command):
     assert outcome.err.startswith("polytomy: m.model: the file is empty")
 
 
-def test_a_scaled_model_cannot_be_converted(polytomy, here):
-    assert polytomy("train", "iris.csv", "--scale", "standard", "-o", "m.polytomy").code == 0
+@needs_libsvm
+@pytest.mark.parametrize("scale", ["standard", "minmax"])
+def test_a_scaled_model_is_converted_with_its_scaling(finish, polytomy, flowers, scale):
+    train = ["train", "flowers.csv", "--estimator", "svc gamma=0.3", "--scale", scale]
+    data = read_data("flowers.svm")
+    rows = [",".join(map(str, [*row, y])) for row, y in zip(data.X.toarray(), data.y, strict=True)]
+    Path("flowers.csv").write_text("\n".join(["a,b,c,d,kind", *rows]) + "\n")
+    assert polytomy(*train, "-o", "m.polytomy").code == 0
     outcome = polytomy("convert", "m.polytomy", "-o", "m.model")
     assert outcome.code == 2
-    assert "cannot do what StandardScaler does" in outcome.err
+    assert "--range" in outcome.err
     assert not Path("m.model").exists()
+    outcome = polytomy("convert", "m.polytomy", "-o", "m.model", "--range", "m.range", "--json")
+    files = json.loads(outcome.out)
+    assert [each["file"] for each in files] == ["m.model", "m.range"]
+    assert [each["bytes"] for each in files] == [
+        Path(name).stat().st_size for name in ("m.model", "m.range")
+    ]
+    line = "svm-scale -r m.range flowers.svm > s.svm && svm-predict -b 1 s.svm m.model theirs"
+    assert finish(shell=line).code == 0
+    theirs = [line.split()[0] for line in Path("theirs").read_text().splitlines()[1:]]
+    assert answers(polytomy("predict", "m.polytomy", "flowers.csv")) == theirs
 
 
 @pytest.mark.parametrize(
@@ -131,6 +148,10 @@ def test_a_scaled_model_cannot_be_converted(polytomy, here):
         (
             "convert land.control -o m.onnx",
             "m.onnx: the name must end in .polytomy, or in .model for LIBSVM\n",
+        ),
+        (
+            "convert land.control -o m.polytomy --range r",
+            "--range is only for LIBSVM models; use an output file that ends in .model\n",
         ),
         ("convert iris.csv -o no/m.model", "/no does not exist\n"),
     ],

@@ -35,7 +35,7 @@ def test_an_unknown_label_is_an_error_with_its_line(write_file, read_error):
     assert read_error(write_file(PLANTS), classes=["elm", "oak"]) == words
 
 
-@pytest.mark.parametrize("name", ["d.svm", "d.npz", "d.parquet"])
+@pytest.mark.parametrize("name", ["d.svm", "d.npz", "d.vec", "d.parquet"])
 def test_an_unknown_label_is_an_error_in_every_format(tmp_path, read_error, name):
     write_data(tmp_path / name, Data(np.eye(3), np.array([0, 1, 2]), None, np.arange(3)))
     words = read_error(tmp_path / name, classes=[0, 1])

@@ -20,6 +20,7 @@ _NAMES = [
     "d.svm.gz",
     "d.parquet",
     "d.npz",
+    "d.vec",
 ]
 
 
@@ -46,7 +47,7 @@ def test_written_data_reads_back_the_same(tmp_path_factory, X, name, is_sparse):
     np.testing.assert_array_equal(_dense(data.X), X)
     np.testing.assert_array_equal(data.y, y)
     assert data.y.dtype.kind == "i"
-    if name.startswith(("d.svm", "d.npz")):  # formats without a label column
+    if name.startswith(("d.svm", "d.npz", "d.vec")):  # formats without a label column
         assert read_data(path, target=None, features=X.shape[1]).y is None
     blocks = list(open_blocks(path, n_rows=2, header=False))
     np.testing.assert_array_equal(np.vstack([_dense(b.X) for b in blocks]), X)
@@ -110,6 +111,7 @@ def test_names_with_line_breaks_are_refused(tmp_path):
     ("name", "y", "words"),
     [
         ("d.svm", ["a", "b"], "labels in the svmlight format must be numbers; got 'a'"),
+        ("d.vec", ["a", "b"], "labels in the agf format must be integers; got 'a'"),
         (
             "d.csv",
             ["a", "b\r"],

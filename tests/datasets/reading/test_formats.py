@@ -13,6 +13,7 @@ from polytomy.errors import ArgumentError
         ("a.TSV", "tsv"),
         ("iris.csv.gz", "csv"),
         ("letter.scale", "svmlight"),
+        ("a.cls", "agf"),
     ],
 )
 def test_the_name_shows_the_format(name, format):
@@ -28,6 +29,11 @@ def test_the_first_line_shows_the_format_if_the_name_does_not(write_file, conten
     assert read_data(write_file(content, "t")).n_samples == 1
 
 
+def test_the_common_name_of_libagf_files_shows_the_format(write_file, tmp_path):
+    write_file(b"", "b.vec")
+    assert find_format(tmp_path / "b") == "agf"
+
+
 @pytest.mark.parametrize("content", ["1 2 3\n", b"\x00,\x01\n"])
 def test_a_format_that_is_not_clear_is_an_error(write_file, content):
     path = write_file(content, "c.txt")
@@ -35,11 +41,11 @@ def test_a_format_that_is_not_clear_is_an_error(write_file, content):
     with pytest.raises(ArgumentError) as info:
         find_format(path)
     assert words + '"csv", "tsv", ' in str(info.value)
-    assert str(info.value).endswith(' or "npz".')
+    assert str(info.value).endswith(' or "agf".')
 
 
 def test_an_unknown_format_is_an_error():
-    with pytest.raises(ArgumentError, match=r'^format must be "csv", .* or "npz"; got "xls"'):
+    with pytest.raises(ArgumentError, match=r'^format must be "csv", .* or "agf"; got "xls"'):
         find_format("a", "xls")
 
 

@@ -64,7 +64,7 @@ def test_samples_may_take_half_of_the_memory(small_machine):
     )
 
 
-@pytest.mark.parametrize("name", ["d.csv.gz", "d.svm.gz", "d.npz", "d.parquet"])
+@pytest.mark.parametrize("name", ["d.csv.gz", "d.svm.gz", "d.npz", "d.parquet", "d.vec"])
 def test_a_small_file_with_a_large_table_is_refused(small_machine, tmp_path, name):
     if name == "d.parquet":
         pytest.importorskip("pyarrow")

@@ -95,7 +95,7 @@ def test_mistakes_name_the_stream():
         read_data(_stream(b""))
     with pytest.raises(DataError, match=r'<pipe>, line 2, column 1: "two" is not a number'):
         read_data(_stream(b"1,oak\ntwo,elm\n"))
-    for kind in ("npz", "parquet"):
+    for kind in ("npz", "agf", "parquet"):
         words = rf"<pipe>: the {kind} format cannot be read from a pipe"
         with pytest.raises(DataError, match=words):
             read_data(_stream(b"PK"), format=kind)

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, NuSVC
 
 from persistence.libsvm.libsvm_files import FOLDER, KERNELS, machine_scores
@@ -101,15 +101,52 @@ def test_classifiers_that_libsvm_cannot_hold_are_refused(classifier, labels, wor
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("is_shared", "step"), [(False, StandardScaler()), (True, PCA(2))])
-def test_transformers_cannot_be_written(is_shared, step, tmp_path):
+def test_a_shared_scaler_is_written_like_one_before_the_classifier(tmp_path):
     X, y = load_iris(return_X_y=True)
-    inside = PolytomyClassifier(make_pipeline(step, SVC(gamma=0.2)), shared_preprocessing=True)
-    outside = make_pipeline(step, PolytomyClassifier(SVC(gamma=0.2)))
-    classifier = inside if is_shared else outside
-    words = f"a LIBSVM model cannot do what {type(step).__name__} does. Train on data that is"
+    options = {"final_calibration": None, "random_state": 0}
+    machine = make_pipeline(StandardScaler(), SVC(gamma=0.2))
+    inside = PolytomyClassifier(machine, shared_preprocessing=True, **options).fit(X, y)
+    outside = make_pipeline(StandardScaler(), PolytomyClassifier(machine[-1], **options)).fit(X, y)
+    with pytest.raises(ArgumentError, match="range_file is missing: the pipeline scales features"):
+        write_libsvm(inside, tmp_path / "a.model")
+    for name, classifier in [("a", inside), ("b", outside)]:
+        ranges = tmp_path / f"{name}.range"
+        write_libsvm(classifier, tmp_path / f"{name}.model", range_file=ranges)
+    for kind in ("model", "range"):
+        assert (tmp_path / f"a.{kind}").read_text() == (tmp_path / f"b.{kind}").read_text()
+
+
+@pytest.mark.parametrize(
+    ("before", "options", "words"),
+    [
+        (
+            [StandardScaler()],
+            {},
+            r"range_file is missing: the pipeline scales features, .* Name a file for the scaling",
+        ),
+        (
+            [],
+            {"range_file": "m.range"},
+            "range_file is for the scaler of a pipeline, but there",
+        ),
+        (
+            [MinMaxScaler(clip=True)],
+            {"range_file": "m.range"},
+            "svm-scale cannot do what MinMaxScaler",
+        ),
+        (
+            [PCA(2)],
+            {"range_file": "m.range"},
+            r"svm-scale cannot do what PCA\(n_components=2\) does",
+        ),
+    ],
+)
+def test_scalers_that_cannot_be_written_are_refused(before, options, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = load_iris(return_X_y=True)
+    pipeline = make_pipeline(*before, PolytomyClassifier(SVC(gamma=0.2))).fit(X, y)
     with pytest.raises(ArgumentError, match=words):
-        write_libsvm(classifier.fit(X, y), tmp_path / "m.model")
+        write_libsvm(pipeline, "m.model", **options)
     assert list(tmp_path.iterdir()) == []
 
 

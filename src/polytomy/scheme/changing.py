@@ -15,10 +15,10 @@ from polytomy.scheme.nodes import (
     BinaryName,
     BranchRef,
     ClassRef,
+    Division,
     Label,
     Node,
     NodeRef,
-    Split,
     grow_nodes,
     partition_name,
 )
@@ -53,7 +53,7 @@ def prune_scheme(scheme: Scheme, is_kept: NDArray[np.bool_]) -> tuple[Scheme, In
     first_rows = [0, *accumulate(node.code.n_rows for node in scheme.nodes)]
     rows: list[int] = []
 
-    def divide(branch: BranchRef, number: int) -> Split | Label:
+    def divide(branch: BranchRef, number: int) -> Division | Label:
         while isinstance(branch, NodeRef):
             node, starts = scheme.nodes[branch.index], list(scheme.branch_starts[branch.index])
             code, n_kept = node.code, np.diff(n_kept_before[starts])
@@ -63,12 +63,12 @@ def prune_scheme(scheme: Scheme, is_kept: NDArray[np.bool_]) -> tuple[Scheme, In
                 continue
             if not len(alive) or not code.is_binary:
                 rows.extend(range(first, first + code.n_rows))
-                return Split(node.binaries, code, node.branches)
+                return Division(node.binaries, code, node.branches)
             chosen = _separating(code.matrix, alive, np.diff(starts) - n_kept)
             rows.extend([first + row for row in chosen])
             code = CodingMatrix(code.matrix[chosen][:, alive])
             binaries = tuple([node.binaries[row] for row in chosen])
-            return Split(binaries, code, [node.branches[k] for k in alive])
+            return Division(binaries, code, [node.branches[k] for k in alive])
         return scheme.classes[branch.index]
 
     labels, nodes = grow_nodes(NodeRef(0) if scheme.nodes else ClassRef(0), divide)
@@ -127,19 +127,19 @@ def add_class(scheme: Scheme, label: Label, distance: Distance) -> Scheme:
     joins_pairs = isinstance(place, NodeRef) and _is_one_vs_one(scheme, place.index)
     new = object()
 
-    def divide(item: Any, number: int) -> Split | Label:
+    def divide(item: Any, number: int) -> Division | Label:
         if item is new:
             return label
         if item == place and not joins_pairs:
             name = BinaryName(partition_name("added", len(scheme.classes)))
-            return Split((name,), TWO_WAY, [(item,), new])
+            return Division((name,), TWO_WAY, [(item,), new])
         branch: BranchRef = item[0] if isinstance(item, tuple) else item
         if isinstance(branch, ClassRef):
             return scheme.classes[branch.index]
         node = scheme.nodes[branch.index]
         if branch == place and joins_pairs:
-            return Split(*_with_pairs(node), [*node.branches, new])
-        return Split(node.binaries, node.code, node.branches)
+            return Division(*_with_pairs(node), [*node.branches, new])
+        return Division(node.binaries, node.code, node.branches)
 
     return Scheme(*grow_nodes(NodeRef(0) if scheme.nodes else ClassRef(0), divide))
 

@@ -7,7 +7,6 @@ the samples; the work is done by the composition and the other modules of this p
 from __future__ import annotations
 
 import copy
-import html
 from dataclasses import replace
 from typing import Any, Self
 
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from polytomy.errors import Argument, ArgumentError, PythonOnly
-from polytomy.inputs.arguments import Parameter, available_unless, count_things
+from polytomy.inputs.arguments import Parameter, available_unless
 from polytomy.inputs.numbers import check_confidence_levels, check_weights
 from polytomy.inputs.training_data import check_features
 from polytomy.learners.bank import Bank
@@ -40,9 +39,6 @@ from polytomy.model.sets import INTERVAL, SCORES, choose_sets
 from polytomy.scheme import Scheme, SchemeEnsemble
 
 Floats = NDArray[np.float64]
-
-# Number of lines of a scheme that notebooks show.
-_MOST_LINES = 40
 
 
 def why_no_probabilities(classifier: Any) -> str:
@@ -755,20 +751,4 @@ class AnsweringMixin:
 
     def _scheme_as_html(self) -> str:
         fitted: Composition | None = getattr(self, "composition_", None)
-        return "" if fitted is None else scheme_as_html(fitted.scheme)
-
-
-def scheme_as_html(scheme: Scheme | SchemeEnsemble) -> str:
-    """Return the control text of a scheme as a collapsible HTML element.
-
-    Examples
-    --------
-    >>> from polytomy.scheme import parse
-    >>> scheme_as_html(parse("m {a b}"))  # doctest: +ELLIPSIS
-    '<details open><summary>Scheme: tree, 2 classes, ...</summary><pre>m {a b}</pre></details>'
-    """
-    lines = "\n\n".join(member.compact() for member in members_of(scheme)).splitlines()
-    if len(lines) > _MOST_LINES:
-        lines = [*lines[:_MOST_LINES], f"… {count_things(len(lines) - _MOST_LINES, 'more line')}"]
-    text, summary = html.escape("\n".join(lines)), html.escape(repr(scheme)[1:-1])
-    return f"<details open><summary>{summary}</summary><pre>{text}</pre></details>"
+        return "" if fitted is None else fitted.scheme._repr_html_()

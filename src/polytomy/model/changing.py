@@ -377,6 +377,7 @@ def _train(
     wanted, before = list(dichotomies), list(composition.dichotomies)
     if composition.preprocessing is not None:
         wanted, before = cut_pipelines(wanted), cut_pipelines(before)
+        options = options.with_validation(composition.preprocessing.transform)
     wanted = [
         each if column is None else each._replace(trained=composition.binaries[column])
         for each, column in zip(

@@ -159,6 +159,8 @@ class PolytomyClassifier(
     scheme_ : Scheme or SchemeEnsemble
     estimators_ : list of fitted two-class estimators, in the order of the partitions
     binaries_ : list of TrainedBinary, one for each partition that was trained
+    class_change_ : ClassChange, of what `with_classes` and `without_classes` return
+        Labels that were added or removed, and how many binaries were kept and trained.
     preprocessing_ : fitted Pipeline of the steps that all binaries share, or None
     reservoir_ : Reservoir, the rows that ``partial_fit`` holds out
     n_classes_, n_features_in_ : int

@@ -465,3 +465,25 @@ def test_labels_that_cannot_be_removed_are_named(pairwise):
     refuse("labels leaves 1 class. Keep two or more", lambda: whole.without_classes(range(7)))
     prior = whole.with_prior([0.5, 0.5, 0, 0, 0, 0, 0, 0])
     refuse("leaves only classes whose prior is zero", lambda: prior.without_classes([0, 1]))
+
+
+# -- samples that look like no class ---------------------------------------------------------------
+
+
+def test_samples_of_unknown_classes_are_stranger_than_others(pairwise):
+    known, _ = pairwise
+    X, y = make_samples(seed=18, n_of_class=40)
+    novelty = known.novelty(X)
+    is_stranger = novelty[y == NEW][:, np.newaxis] > novelty[y != NEW]
+    assert is_stranger.mean() > 0.8
+
+
+def test_saved_models_make_no_prediction_for_strange_samples(tmp_path, pairwise):
+    known, _ = pairwise
+    X, _ = make_samples(seed=19)
+    careful = known.with_cost(reject_novelty=0.3)
+    pt.save(careful, tmp_path / "m.polytomy")
+    is_strange = known.novelty(X) > 0.3
+    assert 0 < is_strange.sum() < len(X)
+    expected = np.where(is_strange, -1, known.predict(X))
+    assert np.array_equal(pt.load(tmp_path / "m.polytomy").predict(X), expected)

@@ -292,7 +292,8 @@ class PolytomyClassifier(
         ----------
         X, y, sample_weight, **fit_params : as in `fit`
             Samples of the new classes and of all known ones: the data of `fit`, or part of it,
-            and the new samples. Their class frequencies become those of the model.
+            and the new samples. Their class frequencies become the prior. As after `fit`, there
+            are no costs.
         scheme : as the parameter of the class, optional
             The scheme for all classes, to use instead. Binaries that separate the same classes as
             before stay.

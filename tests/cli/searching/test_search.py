@@ -175,7 +175,8 @@ def test_a_pool_is_written_as_a_model_that_predicts_the_same(polytomy, here):
 
 
 def test_a_pool_that_wins_as_a_candidate_is_written_as_a_model(polytomy, here):
-    outcome = polytomy(*"search iris.csv --folds 3 -c pool -o pool.polytomy".split())
+    line = "search iris.csv --folds 3 -c pool -o pool.polytomy"
+    outcome = polytomy(*line.split())
     assert (outcome.code, outcome.err) == (0, "")
     data = read_data("iris.csv")
     X = StandardScaler().fit_transform(data.X)

@@ -134,6 +134,11 @@ class PolytomyClassifier(
         Maximum number of rows that ``partial_fit`` holds out of training for calibration: a tenth
         of each class, until the reservoir is full. With 0, all rows are used for training and
         nothing is calibrated.
+    validation : {"folds"} or None, default=None
+        Rows on which an estimator is scored while it is fitted, to stop early. With "folds", the
+        models of the folds in `cv` stop early on the rows that their fold holds out, and the model
+        of all rows has the mean of their numbers of iterations. The estimator's fit must take
+        validation rows, as those of XGBoost, LightGBM, CatBoost and HistGradientBoosting do.
     max_sides : int, optional
         Largest number of classes that the estimator takes, and so of sides of a partition. By
         default what the estimator states as ``max_classes``, ``max_num_classes``,
@@ -196,6 +201,7 @@ class PolytomyClassifier(
         class_order: Sequence[Any] | None = None,
         shared_preprocessing: bool = False,
         reservoir_size: int = 5000,
+        validation: str | None = None,
         max_sides: int | None = None,
     ) -> None:
         self.estimator = estimator
@@ -215,6 +221,7 @@ class PolytomyClassifier(
         self.class_order = class_order
         self.shared_preprocessing = shared_preprocessing
         self.reservoir_size = reservoir_size
+        self.validation = validation
         self.max_sides = max_sides
 
     # -- training -------------------------------------------------------------------------------
@@ -233,7 +240,7 @@ class PolytomyClassifier(
         sample_weight : array of shape (n_samples,), optional
         **fit_params : further arguments of the estimator's fit; those with one value per sample
             are split among the two-class problems, and so are validation rows (`eval_set`, or
-            `X_val` and `y_val`)
+            `X_val` and `y_val`; see "Early stopping" in the documentation)
         """
         # If this fit fails, the results of an earlier fit must not be used in its place.
         self._forget()

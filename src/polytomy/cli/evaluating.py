@@ -156,7 +156,7 @@ def _find_order(loaded: LoadedModel, class_order: Any, is_ordered: bool) -> list
     from polytomy.inputs.label_order import match_class_order, order_labels
 
     labels = loaded.classes.tolist()
-    given = loaded.class_order if class_order is None else class_order
+    given = getattr(loaded.core, "class_order_", None) if class_order is None else class_order
     if given is not None:
         return match_class_order(given, labels)
     return order_labels(labels, ["--ordered"]) if is_ordered else None

@@ -101,7 +101,7 @@ class DaskPolytomyClassifier(
     Parameters
     ----------
     estimator, scheme, solver, calibration, final_calibration, models, random_state, verbose, \
-class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order, max_sides
+class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order, validation, max_sides
         As in `PolytomyClassifier`.
     cv : int, float or "auto", default="auto"
         Number of folds, or fraction of the rows to hold out, for both calibrations. "auto": five

@@ -133,6 +133,8 @@ def fit_binaries(
     shared = SharedPreprocessing(dichotomies, X)
     if options.shares_preprocessing:
         shared = share_preprocessing(dichotomies, X, options)
+        if shared.pipeline is not None:
+            options = options.with_validation(shared.pipeline.transform)
     X = shared.X
     estimators = fix_gamma([each.estimator for each in shared.dichotomies], X)
     estimators = fix_C(estimators, X, len(options.classes))

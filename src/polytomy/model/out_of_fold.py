@@ -39,6 +39,7 @@ from polytomy.learners.trained import (
 )
 from polytomy.learners.workload import Trained, TrainingOptions
 from polytomy.metrics import METRICS, JudgedSamples
+from polytomy.metrics.scores import SUMMARY
 from polytomy.model.sets import ConformityRows, collect_conformity
 from polytomy.routines.threads import one_blas_thread
 from polytomy.states import LARGEST, State, stored_as
@@ -146,7 +147,7 @@ def find_fold_rule(
     """
     final_calibration = options.final_calibration
     is_automatic = isinstance(final_calibration, str) and final_calibration == "auto"
-    has_folds = learns_from_rows(options.calibration, dichotomies)
+    has_folds = options.validates_on_folds or learns_from_rows(options.calibration, dichotomies)
     is_given = all(each.trained is not None for each in dichotomies)
     is_wanted = final_calibration is not None and n_classes >= 2
     if is_automatic and not (has_folds or options.wants_probabilities):
@@ -464,5 +465,4 @@ def judge(
     classes = range(probabilities.shape[1])
     predicted = probabilities.argmax(axis=1)
     judged = JudgedSamples(class_indices, probabilities, weight, classes, predicted)
-    names = ("log_loss", "brier_score", "accuracy", "uncertainty_coefficient")
-    return {name: METRICS[name].function(judged) for name in names}
+    return {name: METRICS[name].function(judged) for name in SUMMARY}

@@ -145,7 +145,7 @@ ARGUMENTS = [*DESIGNS, *DATA_DESIGNS, *ENSEMBLES, "auto", "ordered", TEXT, parse
 @pytest.mark.parametrize("argument", [*ARGUMENTS, lambda X, y: TEXT])
 def test_schemes_that_need_data_are_known_before_they_are_made(argument):
     if needs_data(argument, CLASSES):
-        with pytest.raises(ArgumentError, match="only fit has|designs itself"):
+        with pytest.raises(ArgumentError, match=r"only fit has|designs itself"):
             scheme_from(argument, CLASSES)
     else:
         scheme_from(argument, CLASSES, random_state=0)

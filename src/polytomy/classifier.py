@@ -18,6 +18,7 @@ from polytomy.learners.preparation import resolve_estimator
 from polytomy.learners.problems import count_models
 from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.model.arrangement import Solver
+from polytomy.model.changing import add_classes
 from polytomy.model.estimator import (
     CLASSIFIER_CHECKS,
     CallbackListener,
@@ -262,6 +263,59 @@ class PolytomyClassifier(
         self.composition_ = plan.compose(trained, self.solver, self.prediction_dtype)
         callbacks.end(X, y)
         return self
+
+    def with_classes(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        scheme: SchemeArgument | None = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Return a copy that also knows new classes; only the binaries that need them are trained.
+
+        All other binaries stay as they are, bit for bit. ``class_change_`` of the copy says how
+        many.
+
+        - One-vs-one: each pair of a new class with another class is trained.
+        - Trees: a new class is put next to the classes that it is nearest to, and the binaries on
+          the way to its place are trained.
+        - Other codes, and models of several classes: one binary is trained that separates a new
+          class from all others, and P(class) = P(not new) · P(class | not new).
+
+        Rows of `fit` are recognised by their values. Their stored out-of-fold scores, and folds,
+        are used again, because the binaries that stay have seen them; no binary that stays has seen
+        a new class. So the final calibration, ``out_of_fold_score_`` and prediction sets are based
+        on samples that no model has seen. Rows of known classes that are not recognised are trained
+        on, but not calibrated on; if none is recognised, all are taken to be new. Models from files
+        that were saved without out-of-fold scores lose their final calibration, with a warning.
+
+        Parameters
+        ----------
+        X, y, sample_weight, **fit_params : as in `fit`
+            Samples of the new classes and of all known ones: the data of `fit`, or part of it,
+            and the new samples. Their class frequencies become those of the model.
+        scheme : as the parameter of the class, optional
+            The scheme for all classes, to use instead. Binaries that separate the same classes as
+            before stay.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> X, y = load_digits(return_X_y=True)
+        >>> X_train, y_train, X_test, y_test = X[::2], y[::2], X[1::2], y[1::2]
+        >>> is_old = y_train < 9
+        >>> classifier = PolytomyClassifier(random_state=0).fit(X_train[is_old], y_train[is_old])
+        >>> larger = classifier.with_classes(X_train, y_train)
+        >>> print(larger.class_change_)
+        36 binaries are kept, 9 are trained
+        >>> round(classifier.score(X_test, y_test), 3), round(larger.score(X_test, y_test), 3)
+        (0.886, 0.98)
+        """
+        self._fitted()
+        check_parameters(self, CLASSIFIER_CHECKS)
+        return self._with_other_classes(*add_classes(self, X, y, sample_weight, fit_params, scheme))
 
     def _prepare(
         self, X: Any, y: Any, sample_weight: ArrayLike | None, fit_params: Mapping[str, Any]

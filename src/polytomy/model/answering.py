@@ -441,7 +441,7 @@ class AnsweringMixin:
         >>> classifier = PolytomyClassifier(random_state=0).fit(X, y)
         >>> rare = classifier.with_prior({0: 0.5, 1: 0.45, 2: 0.05})
         >>> classifier.predict_proba(X[[77]]).round(2), rare.predict_proba(X[[77]]).round(2)
-        (array([[0.  , 0.27, 0.73]]), array([[0.  , 0.77, 0.23]]))
+        (array([[0. , 0.3, 0.7]]), array([[0. , 0.8, 0.2]]))
         """
         composition = self._fitted()
         shift = None
@@ -560,7 +560,7 @@ class AnsweringMixin:
         >>> from sklearn.datasets import load_iris
         >>> from polytomy import PolytomyClassifier
         >>> X, y = load_iris(return_X_y=True)
-        >>> classifier = PolytomyClassifier(random_state=0).fit(X, y)
+        >>> classifier = PolytomyClassifier(final_calibration="bias", random_state=0).fit(X, y)
         >>> print(classifier.explain(X[[77]]))
         sample 0: 2 (P = 0.727) over 1 (P = 0.273), log-odds 0.98
              adds  partition

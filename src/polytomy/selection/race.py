@@ -381,7 +381,8 @@ def warn_of_failures(failures: Sequence[tuple[Candidate, str]]) -> None:
     (first, reason), *more = failures
     names = ", ".join(repr(candidate.name) for candidate, _ in more)
     also = f". Also left out: {names}" if names else ""
-    warn_caller(f"candidate {first.name!r} is left out: it {reason}{also}.", FitFailedWarning)
+    text = f"candidate {first.name!r} is left out: it {reason.removesuffix('.')}{also}."
+    warn_caller(text, FitFailedWarning)
 
 
 def _drop_losers(race: Race, n_members: int) -> None:

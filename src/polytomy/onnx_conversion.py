@@ -24,7 +24,7 @@ from polytomy.onnx_graph import OPSET_VERSION, TREES, Graph, Value, import_onnx
 _OPSET_OF_BOOSTERS = 15
 
 # Operators of the domain of trees that runtimes do not limit to single precision.
-_OF_ANY_TYPE = {"ArrayFeatureExtractor", "LabelEncoder", "ZipMap"}
+_OF_ANY_TYPE = {"ArrayFeatureExtractor", "LabelEncoder"}
 
 
 class ConversionError(PolytomyError):
@@ -92,7 +92,9 @@ def _convert_sklearn(estimator: Any, method: str) -> tuple[Any, bool]:
     if is_weighted or isinstance(estimator, RadiusNeighborsClassifier):
         # Its probabilities are wrong for samples at a distance of zero, or fail.
         raise ConversionError("only neighbours of equal weight can be converted")
-    options = {id(estimator): {"raw_scores": True}} if method == "decision_function" else None
+    options = None if method == "transform" else {id(estimator): {"zipmap": False}}
+    if method == "decision_function":
+        options = {id(estimator): {"zipmap": False, "raw_scores": True}}
 
     def convert(tensor: Any) -> Any:
         shape = [None, estimator.n_features_in_]

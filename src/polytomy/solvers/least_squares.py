@@ -172,15 +172,16 @@ def _export_search(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
     inverse = np.linalg.inv(quadratic + weight * np.eye(n_classes))
     targets = (decisions - matrix @ centre) * weights @ differences + weight * centre
 
-    def reflect(inner: Graph, value: Value) -> Value:
-        return (value * weight + targets) @ (2.0 * inverse) - value
+    def reflect(value: Value) -> Value:
+        nearest: Value = (value * weight + targets) @ inverse
+        return nearest * 2.0 - value
 
     def step(inner: Graph, number: Value, value: Value) -> Value:
-        reflected = reflect(inner, value)
+        reflected = reflect(value)
         return _export_nearest(inner, reflected, code) * 2.0 - reflected
 
     found = graph.loop(int(np.ceil(n_steps)), graph.repeat(centre, decisions), step)
-    return _export_nearest(graph, reflect(graph, found), code)
+    return _export_nearest(graph, reflect(found), code)
 
 
 def _export_isotonic(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:

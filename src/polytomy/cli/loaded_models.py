@@ -106,9 +106,13 @@ class LoadedModel:
         """Whether the solver gives probabilities."""
         return hasattr(self.core, "predict_proba")
 
+    def densify(self, X: Any) -> Any:
+        """Return samples in the form that the first step accepts."""
+        return X.toarray() if self._needs_dense and hasattr(X, "toarray") else X
+
     def transform(self, X: Any) -> Any:
         """Return samples in the form that the last step accepts."""
-        X = X.toarray() if self._needs_dense and hasattr(X, "toarray") else X
+        X = self.densify(X)
         for step in self.steps:
             X = step.transform(X)
         return X

@@ -395,7 +395,7 @@ def train(
     }
     counts = [
         count_things(n_classes, "bin" if model.regress else "class", kind),
-        count_things(summary["binaries"], "binary", "binaries"),
+        core.composition_.counted_models,
         f"trained on {count_things(summary['samples'], 'sample')}",
     ]
     features = count_things(summary["features"], "feature")

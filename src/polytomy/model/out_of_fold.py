@@ -7,7 +7,7 @@ is, and prediction sets use them.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -73,6 +73,8 @@ class OutOfFold:
     seed : int, optional
     keeps_probabilities : bool
         Whether the final calibration keeps its out-of-fold probabilities.
+    fingerprints : int array of shape (n_samples,), optional
+        What the rows are recognised by when classes are added; see `fingerprint_rows`.
     """
 
     scores: NDArray[np.float32]
@@ -84,6 +86,7 @@ class OutOfFold:
     final_calibration: Any
     seed: int | None = None
     keeps_probabilities: bool = False
+    fingerprints: NDArray[np.int64] | None = None
 
     def decisions(self, binaries: Sequence[TrainedBinary]) -> Floats:
         """Return the calibrated answers, given the binaries with their calibrators."""
@@ -92,6 +95,19 @@ class OutOfFold:
     def take_binaries(self, columns: Sequence[int] | NDArray[np.intp]) -> OutOfFold:
         """Return the scores of some of the binaries."""
         return replace(self, scores=self.scores[:, np.asarray(columns, dtype=np.intp)])
+
+    def take_classes(self, classes: NDArray[np.intp]) -> OutOfFold:
+        """Return the scores of samples of some of the classes; these get new class indices."""
+        (kept,) = np.isin(self.class_indices, classes).nonzero()
+        return replace(
+            self,
+            scores=self.scores[kept],
+            rows=self.rows[kept],
+            class_indices=np.searchsorted(classes, self.class_indices[kept]),
+            weight=self.weight[kept],
+            fold_of=self.fold_of[kept],
+            fingerprints=None if self.fingerprints is None else self.fingerprints[kept],
+        )
 
     @classmethod
     def from_state(cls, state: State) -> OutOfFold:
@@ -118,6 +134,9 @@ class OutOfFold:
             state.indices("fold_of", n_rows, n_samples),
             state.value("final_calibration"),
             state.integer("seed", most=2**32 - 1) if "seed" in state else None,
+            fingerprints=state.indices("fingerprints", 2**63, n_samples)
+            if "fingerprints" in state
+            else None,
         )
 
 
@@ -159,8 +178,14 @@ def find_fold_rule(
     return FoldRule(final_calibration, _ENOUGH_ROWS if needs_few else None, seed)
 
 
-def plan_folds(rule: FoldRule, X: Any, n_binaries: int, options: TrainingOptions) -> Folds:
-    """Return the folds that all binaries share."""
+def plan_folds(
+    rule: FoldRule,
+    X: Any,
+    n_binaries: int,
+    options: TrainingOptions,
+    adapt: Callable[[Folds], Folds] | None = None,
+) -> Folds:
+    """Return the folds that all binaries share, after adapting them to those of an earlier fit."""
     class_indices = options.class_indices
     folds = make_folds(X, class_indices, options.cv, rule.seed)
     if not takes_weights(options):
@@ -169,6 +194,8 @@ def plan_folds(rule: FoldRule, X: Any, n_binaries: int, options: TrainingOptions
         return folds.without_scores()
     if rule.enough_rows is not None:
         folds = folds.first(rule.enough_rows)
+    if adapt is not None:
+        folds = adapt(folds)
     has_weight = calibration_weights(options) > 0
     is_kept = has_weight & _is_class_known(folds, class_indices, has_weight)
     n_columns = max(1, n_binaries, len(options.classes))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 
+from polytomy.markup import Child, Markup, tag
 from polytomy.metrics.scores import HEADLINE
 from polytomy.report import tables
 from polytomy.report.figures import TimedScore, draw_scores, draw_scores_against_time
 from polytomy.report.markup import (
-    Child,
-    Markup,
     Panel,
     data_table,
     figure,
@@ -18,7 +17,6 @@ from polytomy.report.markup import (
     number_cell,
     section,
     tabs,
-    tag,
 )
 from polytomy.trials import MEASURES, Cell, Results, Table, summarise
 from polytomy.trials.results import Interval, PairName, format_cell

@@ -187,6 +187,11 @@ class Scheme:
         classes = count_things(len(self.classes), "class", "classes")
         return f"<Scheme: {kind}, {classes}, {count_things(self.n_partitions, 'partition')}>"
 
+    def _repr_html_(self) -> str:
+        from polytomy.scheme.pictures import scheme_as_html  # only notebooks need it
+
+        return scheme_as_html(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Scheme, (self.classes, self.nodes)
 
@@ -360,6 +365,11 @@ class SchemeEnsemble:
             f"<SchemeEnsemble: {len(self)} schemes, {len(self.classes)} classes, "
             f"{self.n_dichotomies} different dichotomies>"
         )
+
+    def _repr_html_(self) -> str:
+        from polytomy.scheme.pictures import scheme_as_html  # only notebooks need it
+
+        return scheme_as_html(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SchemeEnsemble, (self.schemes,)

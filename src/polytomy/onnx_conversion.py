@@ -12,8 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
 
@@ -34,10 +32,9 @@ class ConversionError(PolytomyError):
 def export_estimator(graph: Graph, X: Value, estimator: Any, method: str) -> Value:
     """Return the result of a method of a fitted estimator as a graph, in double precision.
 
-    A decision function of two classes has one column, or two, of which the last is positive for the
-    second class.
-    The steps of a pipeline are converted one by one, so that only the trees at its end are in
-    single precision.
+    A decision function of two classes has one column or two; the last is positive for the second
+    class. The steps of a pipeline are converted one by one, so that only the trees at its end are
+    in single precision.
 
     Parameters
     ----------
@@ -51,17 +48,19 @@ def export_estimator(graph: Graph, X: Value, estimator: Any, method: str) -> Val
     ConversionError
         If no converter takes the estimator.
     """
+    from sklearn.ensemble import HistGradientBoostingClassifier  # here, because this takes a while
+
     while isinstance(estimator, Pipeline):
         *steps, (_, estimator) = estimator.steps
         for _, step in steps:
             if not (step is None or isinstance(step, str)):
                 X = export_estimator(graph, X, step, "transform")
-    if hasattr(estimator, "to_onnx"):
+    package = type(estimator).__module__.partition(".")[0]
+    if package == "polytomy" and hasattr(estimator, "to_onnx"):
         value: Value = estimator.to_onnx(graph, X)
         return value
     if isinstance(estimator, HistGradientBoostingClassifier):
         return _export_histograms(graph, X, estimator, method)
-    package = type(estimator).__module__.partition(".")[0]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -85,12 +84,13 @@ def export_estimator(graph: Graph, X: Value, estimator: Any, method: str) -> Val
 def _convert_sklearn(estimator: Any, method: str) -> tuple[Any, bool]:
     from skl2onnx import convert_sklearn
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+    from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 
     if isinstance(estimator, SVC | NuSVC):  # those of the usual kernels have graphs of their own
         raise ConversionError("its kernel, or its own probabilities, cannot be converted")
     is_weighted = isinstance(estimator, KNeighborsClassifier) and estimator.weights != "uniform"
     if is_weighted or isinstance(estimator, RadiusNeighborsClassifier):
-        # Its probabilities are wrong for samples at a distance of zero, or fail.
+        # skl2onnx's models give wrong probabilities, or fail.
         raise ConversionError("only neighbours of equal weight can be converted")
     options = None if method == "transform" else {id(estimator): {"zipmap": False}}
     if method == "decision_function":

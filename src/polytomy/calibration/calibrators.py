@@ -27,7 +27,7 @@ from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.seeds import seed_all
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
-from polytomy.routines.reference.calibration import SAME, platt_targets
+from polytomy.routines.reference.calibration import SAME, platt_targets, softmax, softmax_losses
 from polytomy.states import LARGEST, State, register_kind, stored_as
 
 Floats = NDArray[np.float64]
@@ -369,11 +369,7 @@ class VectorScaling:
 
     def apply(self, values: Floats) -> Floats:
         """Return the probabilities; −inf in a column means that the side is not known."""
-        logits = values * self.slopes + self.intercepts
-        logits -= logits.max(axis=1, keepdims=True)
-        masses = np.exp(logits)
-        probabilities: Floats = masses / masses.sum(axis=1, keepdims=True)
-        return probabilities
+        return softmax(values * self.slopes + self.intercepts)
 
     @classmethod
     def from_state(cls, state: State) -> VectorScaling:
@@ -413,18 +409,15 @@ def fit_vector_scaling(
     def loss_and_slope(parameters: Floats) -> tuple[float, Floats]:
         log_slopes, intercepts = _spread_parameters(parameters, n_sides, common_slope)
         slopes = np.exp(log_slopes)
-        logits = scaled * slopes + intercepts
-        logits -= logits.max(axis=1, keepdims=True)
-        masses = np.exp(logits)
-        totals = masses.sum(axis=1, keepdims=True)
-        loss = weight @ (np.log(totals[:, 0]) - logits[is_own])
-        error = weight[:, np.newaxis] * (masses / totals - is_own)
+        proba, losses = softmax_losses(scaled * slopes + intercepts, sides)
+        error = weight[:, np.newaxis] * (proba - is_own)
         of_slopes, of_intercepts = (error * scaled).sum(axis=0) * slopes, error.sum(axis=0)
         if common_slope:
             gradient = np.array([of_slopes.sum()])
         else:
             gradient = np.concatenate([of_slopes, of_intercepts])
-        return float(loss + 0.5 * parameters @ parameters), gradient + parameters
+        loss = weight @ losses + 0.5 * parameters @ parameters
+        return float(loss), gradient + parameters
 
     start = np.zeros(1 if common_slope else 2 * n_sides)
     found = scipy.optimize.minimize(loss_and_slope, start, jac=True, method="L-BFGS-B").x

@@ -46,6 +46,7 @@ from polytomy.inputs.seeds import seed_all
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 from polytomy.routines.reference import calibration as reference
+from polytomy.routines.reference.calibration import softmax
 from polytomy.states import LARGEST, State, field_values, register_kind, stored_as
 
 Floats = NDArray[np.float64]
@@ -121,16 +122,6 @@ def fit_each_weighting(
         ScaleAndBias(float(each[0]), each[1:], float(loss))
         for each, loss in zip(parameters, losses, strict=True)
     ]
-
-
-def softmax_gradient(logits: Floats, class_indices: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Return the probabilities, computed in place, and −log p of each sample's class."""
-    logits -= logits.max(axis=1, keepdims=True)
-    own = logits[np.arange(len(logits)), class_indices]
-    np.exp(logits, out=logits)
-    totals = logits.sum(axis=1)
-    logits /= totals[:, np.newaxis]
-    return logits, np.log(totals) - own
 
 
 class Weighted(NamedTuple):
@@ -798,14 +789,6 @@ def _fit_provided(option: Any, answers: OutOfFoldAnswers, seed: int | None) -> P
     weights = {"sample_weight": answers.weight} if is_weighted else {}
     calibrator.fit(logarithms, answers.class_indices, **weights)
     return ProvidedMap(calibrator, floor, logarithms.shape[1])
-
-
-def softmax(logits: Floats) -> Floats:
-    """Return probabilities, computed in place."""
-    logits -= logits.max(axis=1, keepdims=True)
-    np.exp(logits, out=logits)
-    logits /= logits.sum(axis=1, keepdims=True)
-    return logits
 
 
 FINAL_CALIBRATIONS |= {"bias": _fit_bias, "decoder": _fit_decoder}

@@ -43,6 +43,7 @@ from numpy.typing import NDArray
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import Parameter
 from polytomy.inputs.seeds import seed_all
+from polytomy.onnx_conversion import ConversionError, export_estimator
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 from polytomy.routines.reference import calibration as reference
@@ -484,6 +485,20 @@ class ProvidedMap:
                 "negative, with a positive sum in each row.",
             )
         return np.asarray(answer / totals)
+
+    def to_onnx(self, graph: Graph, probabilities: Value, decisions: Value) -> Value:
+        """Return `apply` as a graph, without its checks."""
+        logarithms = graph.add("Log", graph.add("Relu", probabilities) + float(self.floor))
+        try:
+            answer = export_estimator(graph, logarithms, self.calibrator, "predict_proba")
+        except ConversionError as error:
+            raise ArgumentError(
+                Argument("final_calibration", self.calibrator),
+                f" cannot be exported: {error}. Fit with ",
+                Argument("final_calibration", "bias"),
+                ', "decoder" or None.',
+            ) from error
+        return answer / answer.sum(axis=1)
 
     @classmethod
     def from_state(cls, state: State) -> ProvidedMap:

@@ -49,7 +49,7 @@ _MOST_CLASS_FIGURES = 24
 _MOST_ROWS = 8  # samples in a table, terms of an explanation
 _MOST_CARDS = 10
 _MOST_EXPLAINED = 3000  # binaries; explanations by more would take minutes
-_MOST_LABELS = 40  # of a side
+_MOST_LABELS = 20  # of a side
 
 
 def write_classifier_page(samples: Samples, y: Any) -> tuple[str, str]:

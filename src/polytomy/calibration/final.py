@@ -302,7 +302,9 @@ _TOLERANCE_OF_COMPARISON, _TOLERANCE_OF_DECODER = 1e-3, 1e-5
 # With more probabilities than this, the problems of a comparison are solved one by one.
 _MANY_PROBABILITIES = 2**20
 
+# With more binaries for each class, or more weights for each sample, a decoder is not tried.
 _MANY_BINARIES_OF_CLASS = 7
+_MANY_WEIGHTS_OF_SAMPLE = 10
 
 _N_PARTS = 3
 
@@ -588,11 +590,14 @@ def _choose_automatic(answers: OutOfFoldAnswers) -> str:
     """Return the name that "auto" stands for.
 
     With many binaries for each class, as in one-vs-one of more than 15 classes, the solver already
-    averages over so many answers that a decoder only costs time.
+    averages over so many answers that a decoder only costs time. So it does with hundreds of
+    classes of a few samples: no penalty on so many weights is better than having none.
     """
     n_classes, n_binaries = answers.probabilities.shape[1], answers.decisions.shape[1]
     has_many = n_binaries > _MANY_BINARIES_OF_CLASS * n_classes
-    is_small = has_few(answers) or answers.weight.sum() < _ENOUGH_FOR_DECODER
+    n_samples = answers.weight.sum()
+    has_many |= n_binaries * n_classes > _MANY_WEIGHTS_OF_SAMPLE * n_samples
+    is_small = has_few(answers) or n_samples < _ENOUGH_FOR_DECODER
     return "bias" if has_many or is_small else "decoder"
 
 

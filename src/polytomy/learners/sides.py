@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.svm import SVC, LinearSVC, NuSVC
@@ -56,6 +55,7 @@ from polytomy.learners.trained import (
 from polytomy.learners.workload import Trained, TrainingOptions, Workload
 from polytomy.onnx_conversion import ConversionError, export_estimator
 from polytomy.onnx_graph import Graph, Value
+from polytomy.routines.reference.calibration import softmax
 from polytomy.states import State, field_values, stored_as
 
 Floats = NDArray[np.float64]
@@ -115,7 +115,7 @@ class SidesModel:
         """
         known = np.column_stack([-values, values]) / 2 if values.shape[1] == 1 else values
         if self.output is not Output.MARGIN:
-            own = softmax(known, axis=1)
+            own = softmax(known.copy())
             if self.scaling is None:
                 return self._spread(own, fill=0.0)
             return self.scaling.apply(self._logarithms(own))

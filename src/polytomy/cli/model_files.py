@@ -7,7 +7,7 @@ from dataclasses import MISSING, asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from polytomy.cli.data import check_output, open_data, print_answer
+from polytomy.cli.data import check_output, has_terminal, open_data, print_answer
 from polytomy.cli.loaded_models import LoadedModel
 from polytomy.cli.options import (
     AS_JSON,
@@ -137,13 +137,15 @@ class CompressionOptions:
 
     method: str | None = option(
         sets=_COMPRESS,
-        help='"fourier" (random features), "borders" (border samples, as in libAGF), or "auto".',
+        help='"fourier" (random features), "cascade" (a small model first), "borders" (border '
+        'samples, as in libAGF), or "auto".',
     )
     max_accuracy_loss: float | None = option(
         sets=_COMPRESS,
         metavar="LOSS",
         help="Largest loss of accuracy, measured on samples that training left out.",
     )
+    n_borders: int | None = option(sets=_COMPRESS, help="Border samples of each machine.")
 
 
 def compress(
@@ -184,7 +186,9 @@ def compress(
     blocks = list(loaded.labelled_blocks(open_data(data), column))
     X = stack_rows([loaded.transform(each.X) for each in blocks])
     y = np.concatenate([each.y for each in blocks])
-    fast = loaded.core.compress(X, y, **given(compression))
+    verbose = int(has_terminal())
+    fast = loaded.core.set_params(verbose=verbose).compress(X, y, **given(compression))
+    fast.set_params(verbose=0)
     whole = make_pipeline(*loaded.steps, fast) if loaded.steps else fast
     save(whole, output, metadata=loaded.metadata)
     found = fast.compression_

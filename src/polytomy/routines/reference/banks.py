@@ -78,6 +78,47 @@ def add_dense_scores(
         scores[block] += exact_values(entries, function) @ coefficients
 
 
+def score_pairs(
+    samples: NDArray[np.float64],
+    vectors: NDArray[np.float64],
+    rows: Indices,
+    centre: Floats,
+    squares: Floats,
+    function: Function,
+    weights: Weights,
+    pairs: tuple[Indices, Indices],
+    scores: NDArray[np.float64],
+) -> None:
+    """Add the scores of pairs of a machine and a dense sample.
+
+    Parameters
+    ----------
+    samples, vectors, rows, centre, squares, function : as in `add_dense_scores`
+    weights : (starts, places, coefficients)
+        By machine: the coefficients of machine b are `coefficients[starts[b]:starts[b + 1]]`, for
+        the vectors `rows[places[starts[b]:starts[b + 1]]]`.
+    pairs : (pair_starts, users)
+        The samples of machine b are `users[pair_starts[b]:pair_starts[b + 1]]`.
+    scores : array of shape (n_pairs,)
+    """
+    starts, places, coefficients = weights
+    pair_starts, users = pairs
+    for machine, begin in enumerate(pair_starts[:-1]):
+        own = slice(starts[machine], starts[machine + 1])
+        ones = np.arange(own.stop - own.start + 1), np.zeros(own.stop - own.start, np.intp)
+        chosen = slice(begin, pair_starts[machine + 1])
+        add_dense_scores(
+            samples[users[chosen]],
+            vectors,
+            rows[places[own]],
+            centre,
+            squares[places[own]] if len(squares) else squares,
+            function,
+            (*ones, coefficients[own]),
+            scores[chosen, np.newaxis],
+        )
+
+
 def add_sparse_scores(
     samples: SparseRows,
     vectors: SparseRows,

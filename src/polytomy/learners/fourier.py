@@ -63,12 +63,11 @@ class FourierFeatures(BaseEstimator):  # type: ignore[misc]
         """
         generator = np.random.default_rng(seed)
         n_features = len(centre)
-        blocks: list[Floats] = []
-        for start in range(0, n_components, n_features):
-            size = n_features, min(n_features, n_components - start)
-            orthogonal = np.linalg.qr(generator.normal(size=size))[0]
-            blocks.append(orthogonal * np.sqrt(generator.chisquare(n_features, size=size[1])))
-        frequencies = np.sqrt(2.0 * gamma) * np.hstack(blocks) * np.reshape(factor, (-1, 1))
+        n_blocks, width = -(-n_components // n_features), min(n_features, n_components)
+        blocks = np.linalg.qr(generator.normal(size=(n_blocks, n_features, width)))[0]
+        blocks *= np.sqrt(2.0 * gamma * generator.chisquare(n_features, size=(n_blocks, 1, width)))
+        frequencies = np.concatenate(blocks, axis=1)[:, :n_components]
+        frequencies *= np.reshape(factor, (-1, 1))
         phases = generator.uniform(0.0, 2.0 * np.pi, n_components)
         return cls(centre, frequencies.astype(np.float32), phases.astype(np.float32))
 
@@ -86,7 +85,8 @@ class FourierFeatures(BaseEstimator):  # type: ignore[misc]
 
     def transform(self, X: Any) -> Singles:
         """Return an array of shape (n_samples, n_components)."""
-        X = Samples(X).as_numbers(self, self.n_features_in_)
+        # The classifier has compared the names of features.
+        X = Samples(X).as_numbers(None, self.n_features_in_)
         if is_sparse(X):
             values = np.asarray(X @ self.frequencies - self.centre @ self.frequencies, np.float32)
         else:

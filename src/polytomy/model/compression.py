@@ -29,7 +29,7 @@ from polytomy.errors import Argument, ArgumentError, DataError
 from polytomy.inputs.arguments import Parameter, is_count
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.sparse import is_sparse
-from polytomy.inputs.training_data import Samples, check_features
+from polytomy.inputs.training_data import Samples, blocks_of, check_features
 from polytomy.learners.bank import Bank
 from polytomy.learners.borders import BorderMachine
 from polytomy.learners.cascade import Cascade
@@ -69,6 +69,7 @@ _TIMED_SAMPLES = 4_000
 _MANY_SEEN = 0.1
 
 _BISECTIONS = 40
+_MOST_BYTES = 2**24
 _SEED = 0
 
 _MAX_ACCURACY_LOSS = Parameter(
@@ -312,11 +313,11 @@ def _find_borders(
     borders = (negative + positive) / 2
     gradients = np.empty_like(borders)
     steps = 1e-4 * np.maximum(X.std(axis=0), np.finfo(np.float64).tiny)
-    for feature, step in enumerate(steps):
-        moved = np.zeros(X.shape[1])
-        moved[feature] = step
-        rise = bank.decisions(borders + moved) - bank.decisions(borders - moved)
-        gradients[:, feature] = rise[:, 0] / (2 * step)
+    for block in blocks_of(len(steps), 16 * borders.size, _MOST_BYTES):
+        moved = np.eye(len(steps))[block] * steps
+        points = [borders[:, np.newaxis] + sign * moved for sign in (1.0, -1.0)]
+        up, down = (bank.decisions(each.reshape(-1, len(steps)))[:, 0] for each in points)
+        gradients[:, block] = (up - down).reshape(len(borders), -1) / (2 * steps[block])
     machine = BorderMachine(borders, gradients)
     # tanh(v) = 2 / (1 + exp(−2v)) − 1
     return TrainedBinary(binary.name, Output.MARGIN, machine, TemperatureCalibrator.of(2.0, 0.0))

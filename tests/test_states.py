@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from polytomy.calibration import IsotonicCalibrator, SigmoidCalibrator, TemperatureCalibrator
 from polytomy.calibration.calibrators import ProvidedCalibrator, UncalibratedMap, VectorScaling
 from polytomy.calibration.final import BiasMap, DecoderMap, ProvidedMap
-from polytomy.calibration.reservoir import Batch, Reservoir
+from polytomy.calibration.reservoir import Reservoir, StreamedRows
 from polytomy.errors import ModelFileError, PolytomyError
 from polytomy.learners.borders import BorderMachine
 from polytomy.learners.sides import SidesModel
@@ -50,7 +50,7 @@ SCORES = OutOfFold(
     7,
 )
 RESERVOIR = Reservoir.empty(2, 4, 0).take(
-    Batch(np.arange(400.0).reshape(200, 2), np.arange(200) % 2)
+    StreamedRows(np.arange(400.0).reshape(200, 2), np.arange(200) % 2)
 )[0]
 BIAS = BiasMap(2.0, 0.1, np.array([0.0, 1.0]))
 SIDED = SidesModel(

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from polytomy.model.composition import Composition
     from polytomy.persistence import load, read_libsvm, save
     from polytomy.regression import PolytomyRegressor
+    from polytomy.report import ModelReport
     from polytomy.routines.warming import warm_up
     from polytomy.search import SchemeSearchCV
 
@@ -50,6 +51,7 @@ __all__ = [
     "ControlWarning",
     "DataError",
     "ModelFileError",
+    "ModelReport",
     "PolytomyClassifier",
     "PolytomyError",
     "PolytomyRegressor",
@@ -85,6 +87,7 @@ __all__ = [
 # scikit-learn takes longer to import than all the rest, and reading a scheme does not need it.
 _AT_FIRST_USE = {
     "Composition": "polytomy.model.composition",
+    "ModelReport": "polytomy.report",
     "PolytomyClassifier": "polytomy.classifier",
     "PolytomyRegressor": "polytomy.regression",
     "SchemeSearchCV": "polytomy.search",

@@ -15,6 +15,7 @@ from polytomy.inputs.training_data import check_training_data
 from polytomy.learners.preparation import resolve_estimator
 from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.model.arrangement import Solver
+from polytomy.model.changing import add_classes
 from polytomy.model.estimator import (
     CLASSIFIER_CHECKS,
     CallbackListener,
@@ -129,6 +130,11 @@ class PolytomyClassifier(
         Maximum number of rows that ``partial_fit`` holds out of training for calibration: a tenth
         of each class, until the reservoir is full. With 0, all rows are used for training and
         nothing is calibrated.
+    validation : {"folds"} or None, default=None
+        Rows on which an estimator is scored while it is fitted, to stop early. With "folds", the
+        models of the folds in `cv` stop early on the rows that their fold holds out, and the model
+        of all rows has the mean of their numbers of iterations. The estimator's fit must take
+        validation rows, as those of XGBoost, LightGBM, CatBoost and HistGradientBoosting do.
     max_sides : int, optional
         Largest number of classes that the estimator takes, and so of sides of a partition. By
         default what the estimator states as ``max_classes``, ``max_num_classes``,
@@ -191,6 +197,7 @@ class PolytomyClassifier(
         class_order: Sequence[Any] | None = None,
         shared_preprocessing: bool = False,
         reservoir_size: int = 5000,
+        validation: str | None = None,
         max_sides: int | None = None,
     ) -> None:
         self.estimator = estimator
@@ -210,6 +217,7 @@ class PolytomyClassifier(
         self.class_order = class_order
         self.shared_preprocessing = shared_preprocessing
         self.reservoir_size = reservoir_size
+        self.validation = validation
         self.max_sides = max_sides
 
     # -- training -------------------------------------------------------------------------------
@@ -228,7 +236,7 @@ class PolytomyClassifier(
         sample_weight : array of shape (n_samples,), optional
         **fit_params : further arguments of the estimator's fit; those with one value per sample
             are split among the two-class problems, and so are validation rows (`eval_set`, or
-            `X_val` and `y_val`)
+            `X_val` and `y_val`; see "Early stopping" in the documentation)
         """
         # If this fit fails, the results of an earlier fit must not be used in its place.
         self._forget()
@@ -250,6 +258,59 @@ class PolytomyClassifier(
         self.composition_ = plan.compose(trained, self.solver, self.prediction_dtype)
         callbacks.end(X, y)
         return self
+
+    def with_classes(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        scheme: SchemeArgument | None = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Return a copy that also knows new classes; only the binaries that need them are trained.
+
+        All other binaries stay as they are, bit for bit. ``class_change_`` of the copy says how
+        many.
+
+        - One-vs-one: each pair of a new class with another class is trained.
+        - Trees: a new class is put next to the classes that it is nearest to, and the binaries on
+          the way to its place are trained.
+        - Other codes, and models of several classes: one binary is trained that separates a new
+          class from all others, and P(class) = P(not new) · P(class | not new).
+
+        Rows of `fit` are recognised by their values. Their stored out-of-fold scores, and folds,
+        are used again, because the binaries that stay have seen them; no binary that stays has seen
+        a new class. So the final calibration, ``out_of_fold_score_`` and prediction sets are based
+        on samples that no model has seen. Rows of known classes that are not recognised are trained
+        on, but not calibrated on; if none is recognised, all are taken to be new. Models from files
+        that were saved without out-of-fold scores lose their final calibration, with a warning.
+
+        Parameters
+        ----------
+        X, y, sample_weight, **fit_params : as in `fit`
+            Samples of the new classes and of all known ones: the data of `fit`, or part of it,
+            and the new samples. Their class frequencies become those of the model.
+        scheme : as the parameter of the class, optional
+            The scheme for all classes, to use instead. Binaries that separate the same classes as
+            before stay.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> X, y = load_digits(return_X_y=True)
+        >>> X_train, y_train, X_test, y_test = X[::2], y[::2], X[1::2], y[1::2]
+        >>> is_old = y_train < 9
+        >>> classifier = PolytomyClassifier(random_state=0).fit(X_train[is_old], y_train[is_old])
+        >>> larger = classifier.with_classes(X_train, y_train)
+        >>> print(larger.class_change_)
+        36 binaries are kept, 9 are trained
+        >>> round(classifier.score(X_test, y_test), 3), round(larger.score(X_test, y_test), 3)
+        (0.886, 0.98)
+        """
+        self._fitted()
+        check_parameters(self, CLASSIFIER_CHECKS)
+        return self._with_other_classes(*add_classes(self, X, y, sample_weight, fit_params, scheme))
 
     def _prepare(
         self, X: Any, y: Any, sample_weight: ArrayLike | None, fit_params: Mapping[str, Any]

@@ -33,6 +33,7 @@ from polytomy.inputs.arguments import (
 )
 from polytomy.inputs.training_data import check_training_data, read_class_order
 from polytomy.learners.preparation import resolve_estimator
+from polytomy.metrics.scores import DEFAULT_SCORING
 from polytomy.model.arrangement import gives_probabilities, names_in
 from polytomy.model.estimator import (
     CLASS_ORDER,
@@ -53,13 +54,7 @@ from polytomy.selection.candidates import (
     expand_candidates,
     separates_many_classes,
 )
-from polytomy.selection.choice import (
-    DEFAULT_SCORING,
-    choose_members,
-    choose_runner,
-    score_pool,
-    tabulate_race,
-)
+from polytomy.selection.choice import choose_members, choose_runner, score_pool, tabulate_race
 from polytomy.selection.race import (
     Race,
     RaceSetup,

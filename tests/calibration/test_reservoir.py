@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from polytomy.calibration.reservoir import Batch, Reservoir
+from polytomy.calibration.reservoir import Reservoir, StreamedRows
 
 
 def stream(n_rows, n_classes, seed):
@@ -19,7 +19,7 @@ def run(reservoir, X, classes, cuts, weight=None):
     trained = []
     for part in np.split(np.arange(len(X)), cuts):
         own = None if weight is None else weight[part]
-        reservoir, batch, _ = reservoir.take(Batch(X[part], classes[part], own))
+        reservoir, batch, _ = reservoir.take(StreamedRows(X[part], classes[part], own))
         trained.append(batch.X[:, 0])
     return reservoir, np.concatenate(trained)
 
@@ -114,6 +114,6 @@ def test_sparse_rows_stay_sparse():
     dense, _ = run(Reservoir.empty(2, 10, 0), X, classes, [])
     reservoir = Reservoir.empty(2, 10, 0)
     for part in np.split(np.arange(300), [100]):
-        reservoir, batch, _ = reservoir.take(Batch(csr_array(X[part]), classes[part]))
+        reservoir, batch, _ = reservoir.take(StreamedRows(csr_array(X[part]), classes[part]))
         assert batch.X.format == "csr"
     assert reservoir.X.toarray().tolist() == dense.X.tolist()

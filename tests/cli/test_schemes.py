@@ -141,6 +141,20 @@ def test_bytes_that_are_not_text_are_shown_with_their_place(polytomy, here):
 # -- show, flatten, tree ------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("name", "start"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")]
+)
+@pytest.mark.parametrize("options", [(), ("--matrix",)])
+def test_show_writes_a_picture(polytomy, here, name, start, options):
+    assert polytomy("show", "land.control", *options, "-o", name) == (0, "", "")
+    assert (here / name).read_bytes().startswith(start)
+
+
+def test_show_writes_only_pictures(polytomy, here):
+    words = "polytomy: a.gif must end with one of .png, .svg, .pdf\n"
+    assert polytomy("show", "land.control", "-o", "a.gif") == (2, "", words)
+
+
 def test_show_draws_the_tree_or_the_matrix(polytomy, here):
     scheme = read("land.control")
     assert polytomy("show", "land.control") == (0, scheme.draw() + "\n", "")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -72,6 +73,17 @@ def test_a_held_out_part_is_that_of_a_fit_in_memory(client, estimator, final_cal
     if rows is not None:
         np.testing.assert_array_equal(rows.rows, expected.rows)
         np.testing.assert_array_equal(rows.weight, expected.weight)
+
+
+def test_early_stopping_on_folds_is_that_of_a_fit_in_memory(client):
+    X, y = make_samples(90, 3)
+    boosting = HistGradientBoostingClassifier(
+        learning_rate=0.5, max_leaf_nodes=4, early_stopping=True, n_iter_no_change=2
+    )
+    options = {"validation": "folds", "cv": 3, "random_state": 0}
+    far = DaskPolytomyClassifier(boosting, **options).fit(*as_dask(X, y))
+    near = pt.PolytomyClassifier(boosting, **options).fit(X, y)
+    np.testing.assert_allclose(far.to_local().predict_proba(X), near.predict_proba(X))
 
 
 def test_many_rows_have_one_part_held_out(client, monkeypatch):

@@ -65,12 +65,20 @@ def test_the_final_calibration_is_described(fitted, out_of_fold, tmp_path):
     [
         (("versions",), 3, "description.versions is not a dict of values by name"),
         (("info",), None, "description.info is not a dict of values by name"),
-        (("info", "solver"), None, "info.solver is not text"),
-        (("info", "classes"), None, "info.classes is not an array of labels"),
-        (("info", "kinds", "svc"), -1, "info.kinds.svc is not an integer from 0"),
+        (("info", "solver"), None, "info.solver is not of type str"),
+        (("info", "classes"), None, "info.classes is not of type NDArray"),
+        (
+            ("info", "kinds"),
+            {"dict": [["svc", 0.5]]},
+            "info.kinds is not of type Mapping",
+        ),
         (("metadata",), {"x": 1}, "metadata is not a value that polytomy writes"),
-        (("info", "final_calibration", "kind"), 3, "info.final_calibration.kind is not text"),
-        (("info", "out_of_fold_score", "accuracy"), None, "accuracy is not a number"),
+        (("info", "feature_names"), {"tuple": ["a", 3]}, "info.feature_names is not of type tuple"),
+        (
+            ("info", "out_of_fold_score"),
+            {"dict": [["accuracy", "1"]]},
+            "info.out_of_fold_score is not",
+        ),
         (("model",), {"steps": []}, "description.model is not a model with a scheme"),
     ],
 )

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from inspect import isclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -307,6 +307,7 @@ class FinalMap(Protocol):
 
     It may also have ``scale`` and ``floor``, if its logits begin with scale·log(p + floor), and
     ``terms(decisions)``, what each binary adds to the logits of each class; explanations use them.
+    With ``keep(classes, binaries)``, classes can be removed without out-of-fold scores.
     """
 
     def apply(self, probabilities: Floats, decisions: Floats) -> Floats:
@@ -353,6 +354,10 @@ class BiasMap:
         logits += self.bias
         return logits
 
+    def keep(self, classes: NDArray[np.intp], binaries: NDArray[np.intp]) -> BiasMap:
+        """Return the map of some classes and binaries; weights of other binaries are lost."""
+        return replace(self, bias=self.bias[classes])
+
     def to_onnx(self, graph: Graph, probabilities: Value, decisions: Value) -> Value:
         """Return `apply` as a graph; decisions are clipped."""
         return graph.add("Softmax", self.export_logits(graph, probabilities, decisions), axis=1)
@@ -394,6 +399,12 @@ class DecoderMap(BiasMap):
         logits = BiasMap.logits(self, probabilities, decisions)
         logits += _log_odds(decisions) @ self.weights
         return logits
+
+    def keep(self, classes: NDArray[np.intp], binaries: NDArray[np.intp]) -> DecoderMap:
+        """Return the map of some classes and binaries; weights of other binaries are lost."""
+        return replace(
+            self, bias=self.bias[classes], weights=self.weights[np.ix_(binaries, classes)]
+        )
 
     def export_logits(self, graph: Graph, probabilities: Value, decisions: Value) -> Value:
         """Return `logits` as a graph."""

@@ -11,7 +11,7 @@ tried, and made its out-of-fold log-loss worse.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,12 @@ class PoolMap:
         for own, member, weight in zip(answers, self.members, self.weights, strict=True):
             logits = logits + weight * np.log(member.apply(*own) + self.floor)
         return softmax(logits)
+
+    def keep(self, classes: NDArray[np.intp], binaries: Sequence[NDArray[np.intp]]) -> PoolMap:
+        """Return the map of some classes, given the binaries that each member keeps."""
+        members: list[Any] = self.members
+        pairs = zip(members, binaries, strict=True)
+        return replace(self, members=[member.keep(classes, own) for member, own in pairs])
 
     def to_onnx(self, graph: Graph, answers: Iterable[tuple[Value, Value]]) -> Value:
         """Return `apply` as a graph."""

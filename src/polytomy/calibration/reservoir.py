@@ -30,7 +30,7 @@ _CHUNK = 2**14
 _NEVER = 2.0
 
 
-class Batch(NamedTuple):
+class StreamedRows(NamedTuple):
     """Rows to train on.
 
     Attributes
@@ -70,7 +70,7 @@ class Reservoir:
     --------
     >>> reservoir = Reservoir.empty(n_classes=2, size=4, seed=0)
     >>> rows, classes = np.arange(200.0).reshape(-1, 1), np.arange(200) % 2
-    >>> reservoir, batch, _ = reservoir.take(Batch(rows, classes))
+    >>> reservoir, batch, _ = reservoir.take(StreamedRows(rows, classes))
     >>> np.bincount(reservoir.class_indices), len(batch.X)
     (array([2, 2]), 196)
     """
@@ -154,7 +154,7 @@ class Reservoir:
         """Return the reservoir ready for the same rows again, in the same order."""
         return replace(self, next_position=0)
 
-    def take(self, batch: Batch) -> Taken:
+    def take(self, batch: StreamedRows) -> Taken:
         """Return the reservoir after a batch, and the rows to train on.
 
         The rows to train on are the rows of the batch that are not held out, and rows of earlier
@@ -177,7 +177,7 @@ class Reservoir:
         is_trained[entered] = is_trained[again] = False
         kept = np.flatnonzero(is_trained)
         staying = np.setdiff1d(np.arange(self.n_held), leaving)
-        training = Batch(
+        training = StreamedRows(
             _join(take_rows(batch.X, kept), self.X, leaving),
             np.concatenate([batch.class_indices[kept], self.class_indices[leaving]]),
             None
@@ -245,14 +245,14 @@ class Taken(NamedTuple):
     Attributes
     ----------
     reservoir : Reservoir, after the batch
-    training : Batch, the rows to train on
+    training : StreamedRows, the rows to train on
     kept : array of int
         The rows of the batch that are in `training`, where they come first and in order; the
         other rows come from the reservoir.
     """
 
     reservoir: Reservoir
-    training: Batch
+    training: StreamedRows
     kept: Integers
 
 

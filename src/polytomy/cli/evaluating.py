@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polytomy.cli.data import (
     align_columns,
     as_numbers,
+    check_output,
     count_samples,
     open_data,
     parse_labels,
@@ -72,6 +74,11 @@ def evaluate(
         metavar="COLUMN", help="Label column; as in training by default.", panel=DATA
     ),
     structure: StructureOptions,
+    report: Path | None = option(
+        metavar="FILE",
+        help="Also write a report of the model on these samples, one HTML page. It needs all of "
+        "them in memory.",
+    ),
     as_json: bool = AS_JSON,
 ) -> None:
     """Evaluate a model on labelled data: accuracy, probability scores, confusion matrix.
@@ -83,13 +90,17 @@ def evaluate(
 
     Example: `polytomy train iris.csv -o m.polytomy && polytomy evaluate m.polytomy iris.csv`
     """
+    check_output(report, model, data)
     loaded = LoadedModel(model, loading, reading)
     column = None if target is None else parse_column(target)
     levels = sets.confidence_level
+    blocks: Iterable[Data] = loaded.labelled_blocks(open_data(data), column)
+    if report is not None:
+        blocks = list(blocks)
+        _write_report(loaded, blocks, data, report)
     if loaded.regressor is not None:
         refuse_options(name_given(structure, sets), "is only for classifiers")
         with count_samples("evaluated") as advance:
-            blocks = loaded.labelled_blocks(open_data(data), column)
             measured = evaluate_numbers(loaded, blocks, data, advance)
         expected = loaded.expected_score
         facts = {**measured, "out_of_fold_score": expected}
@@ -101,12 +112,27 @@ def evaluate(
     columns = loaded.predicted_labels
     scores = RunningScores(loaded.classes, order, scheme, predicted=columns, levels=levels or ())
     with count_samples("evaluated") as advance:
-        for block in loaded.labelled_blocks(open_data(data), column):
+        for block in blocks:
             scores.add(block.y, *loaded.predict(block.X))
             if levels:
                 scores.add_sets(block.y, predict_sets(loaded, block.X, sets))
             advance(block.n_samples)
     _print_evaluation(scores, loaded, as_json)
+
+
+def _write_report(loaded: LoadedModel, blocks: Sequence[Data], source: str, report: Path) -> None:
+    import numpy as np
+    from sklearn.pipeline import make_pipeline
+
+    from polytomy.inputs.rows import stack_rows
+    from polytomy.report import ModelReport
+
+    X = stack_rows([loaded.densify(block.X) for block in blocks])
+    is_number = loaded.regressor is not None
+    y: list[Any] = [as_numbers(each, source) if is_number else each.y for each in blocks]
+    model = make_pipeline(*loaded.steps, loaded.core)
+    names = blocks[0].feature_names
+    ModelReport(model, X, np.concatenate(y), feature_names=names).write_html(report)
 
 
 def _print_evaluation(scores: RunningScores, loaded: LoadedModel, as_json: bool) -> None:
@@ -156,7 +182,7 @@ def _find_order(loaded: LoadedModel, class_order: Any, is_ordered: bool) -> list
     from polytomy.inputs.label_order import match_class_order, order_labels
 
     labels = loaded.classes.tolist()
-    given = loaded.class_order if class_order is None else class_order
+    given = getattr(loaded.core, "class_order_", None) if class_order is None else class_order
     if given is not None:
         return match_class_order(given, labels)
     return order_labels(labels, ["--ordered"]) if is_ordered else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from polytomy.cli.options import FileOptions, LoadOptions
@@ -96,11 +96,6 @@ class LoadedModel:
         return labels
 
     @property
-    def class_order(self) -> Any:
-        """The labels from first to last, if the model was trained with an order."""
-        return getattr(self.core, "class_order_", None)
-
-    @property
     def expected_score(self) -> dict[str, float] | None:
         """The out-of-fold score from training; None if the model has none."""
         score: dict[str, float] | None = getattr(self.core, "out_of_fold_score_", None)
@@ -111,25 +106,13 @@ class LoadedModel:
         """Whether the solver gives probabilities."""
         return hasattr(self.core, "predict_proba")
 
-    def predict_top_k(self, X: Any, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the k most likely labels of samples, and their probabilities."""
-        best: tuple[NDArray[Any], NDArray[Any]] = self.ask(
-            X, lambda core, samples: core.predict_top_k(samples, k)
-        )
-        return best
-
-    def change(self, change: Callable[[Any], Any]) -> None:
-        """Replace the classifier by the result of a function of it, such as `with_prior`."""
-        self.core = change(self.core)
-
-    def ask(self, X: Any, question: Callable[[Any, Any], Any]) -> Any:
-        """Return the result of a function of the last step and its samples."""
-        X = self.transform(X)
-        return question(self.core, X)
+    def densify(self, X: Any) -> Any:
+        """Return samples in the form that the first step accepts."""
+        return X.toarray() if self._needs_dense and hasattr(X, "toarray") else X
 
     def transform(self, X: Any) -> Any:
         """Return samples in the form that the last step accepts."""
-        X = X.toarray() if self._needs_dense and hasattr(X, "toarray") else X
+        X = self.densify(X)
         for step in self.steps:
             X = step.transform(X)
         return X

@@ -22,7 +22,7 @@ from polytomy.cli.options import (
     parse_column,
 )
 from polytomy.errors import ArgumentError
-from polytomy.inputs.arguments import count_things
+from polytomy.inputs.arguments import count_things, shorten
 
 _MOST_LINES, _MOST_CHARACTERS = 20, 300
 _COMPRESS = "model.answering:AnsweringMixin.compress"
@@ -62,7 +62,7 @@ def info(model: ModelFile, as_json: bool = AS_JSON) -> None:
     lines = [f"{model}: {found.kind}, {found.n_bytes} bytes"]
     for name, value in described.items():
         if name not in ("file", "kind", "bytes", "metadata", "scheme") and value:
-            lines.append(f"{name:24}{_shorten(_to_text(value))}")
+            lines.append(f"{name:24}{shorten(_to_text(value), _MOST_CHARACTERS)}")
     scheme = described["scheme"].splitlines()
     n_more = len(scheme) - _MOST_LINES
     lines += ["", *scheme[:_MOST_LINES]]
@@ -76,10 +76,6 @@ def _to_text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 1]}…"
 
 
 def convert(
@@ -119,11 +115,13 @@ def convert(
         write_libsvm(loaded, output, range_file=range_file)
     else:
         is_own = find_kind(model) is FileKind.OWN
+        last = split_pipeline(loaded)[1]
+        core = getattr(last, "classifier_", last)  # if it is a regressor
         save(
             loaded,
             output,
             metadata=read_info(model).metadata if is_own else None,
-            out_of_fold=_has_out_of_fold(split_pipeline(loaded)[1]),
+            out_of_fold=core.composition_.out_of_fold is not None,
         )
     written = {str(file): file.stat().st_size for file in (output, range_file) if file is not None}
     facts = [{"file": file, "bytes": size} for file, size in written.items()]
@@ -240,8 +238,3 @@ def export(
         f"features in {dtype}, outputs {' and '.join(outputs)}"
     )
     print_answer(summary, text, as_json)
-
-
-def _has_out_of_fold(model: Any) -> bool:
-    classifier = getattr(model, "classifier_", model)  # if it is a regressor
-    return classifier.composition_.out_of_fold is not None

@@ -350,7 +350,7 @@ DataFile = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="CSV, TSV, LIBSVM, Parquet or npz file, or a folder of Parquet files; "
+        help="CSV, TSV, LIBSVM, libAGF, Parquet or npz file, or a folder of Parquet files; "
         "text formats may be gzipped; - reads standard input.",
     ),
 ]

@@ -85,28 +85,22 @@ def take_decisions(
         every = list(blocks)
         blocks = iter(every)
         X = stack_rows([loaded.transform(each.X) for each in every])
-        loaded.change(lambda core: core.with_prior(core.estimate_prior(X)))
+        loaded.core = loaded.core.with_prior(loaded.core.estimate_prior(X))
     elif options.prior is not None:
-        prior = parse_prior(options.prior, labels)
-        loaded.change(lambda core: core.with_prior(prior))
+        loaded.core = loaded.core.with_prior(parse_prior(options.prior, labels))
     matrix, reject_cost, reject_label = options.matrix, options.reject_cost, options.reject_label
     if not (matrix is None and reject_cost is None and reject_label is None):
         costs = None if matrix is None else read_costs(matrix, labels)
         label = parse_reject_label(reject_label, labels)
-        loaded.change(lambda core: core.with_cost(costs, reject_cost, label))
+        loaded.core = loaded.core.with_cost(costs, reject_cost, label)
     return blocks
-
-
-def name_sets(levels: Sequence[float]) -> list[str]:
-    """Return the names of the columns of sets."""
-    return [f"set {level:g}" for level in levels]
 
 
 def predict_sets(loaded: LoadedModel, X: Any, options: SetOptions) -> Any:
     """Return the prediction sets of samples, of shape (n_samples, n_classes, n_levels)."""
     if not loaded.has_probabilities:
         raise ArgumentError("the model's solver gives no probabilities; leave out --set")
-    return loaded.ask(X, lambda core, samples: core.predict_set(samples, **given(options)))
+    return loaded.core.predict_set(loaded.transform(X), **given(options))
 
 
 def sets_to_text(sets: Any, labels: Sequence[Any]) -> list[list[str]]:
@@ -323,7 +317,12 @@ def predict(
 
     def make_rows(X: Any) -> list[list[Any]]:
         if answer.k is not None:
-            return _interleave(*loaded.predict_top_k(X, answer.k))
+            best = loaded.core.predict_top_k(loaded.transform(X), answer.k)
+            # Rows of label and probability, label and probability, …
+            return [
+                [each for pair in zip(*row, strict=True) for each in pair]
+                for row in zip(*(part.tolist() for part in best), strict=True)
+            ]
         predicted, P = loaded.predict(X)
         if answer.stops_at_nodes:
             predicted = loaded.stop_at_nodes(P, answer.max_depth, answer.min_probability)
@@ -333,7 +332,8 @@ def predict(
         texts = sets_to_text(predict_sets(loaded, X, sets), labels)
         return [[*row, *own] for row, own in zip(rows, texts, strict=True)]
 
-    _write_rows(blocks, top_columns or [*head, *name_sets(levels or [])], make_rows, output, escape)
+    head += [f"set {level:g}" for level in levels or ()]
+    _write_rows(blocks, top_columns or head, make_rows, output, escape)
 
 
 def _write_rows(
@@ -359,7 +359,7 @@ def _print_explanations(loaded: LoadedModel, blocks: Any, output: Path | None) -
     def texts() -> Iterator[str]:
         done = 0
         for block in blocks:
-            explained = loaded.ask(block.X, lambda core, samples: core.explain(samples))
+            explained = loaded.core.explain(loaded.transform(block.X))
             yield "\n\n".join(str(replace(each, sample=each.sample + done)) for each in explained)
             done += block.n_samples
 
@@ -381,14 +381,6 @@ def _make_rows(labels: Any, P: Any) -> list[list[Any]]:
 def _name_top_columns(top: int) -> list[str]:
     later = [name for k in range(2, top + 1) for name in (f"prediction_{k}", f"probability_{k}")]
     return ["prediction", "probability", *later]
-
-
-def _interleave(labels: Any, P: Any) -> list[list[Any]]:
-    """Return rows of label and probability, label and probability, …"""
-    return [
-        [each for pair in zip(*row, strict=True) for each in pair]
-        for row in zip(labels.tolist(), P.tolist(), strict=True)
-    ]
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from polytomy.designs import design as make_design
 from polytomy.designs import find_design
 from polytomy.designs.orders import order_classes
 from polytomy.errors import ArgumentError, ControlError, Problem
+from polytomy.files import open_atomically
 from polytomy.inputs.arguments import count_things
 from polytomy.language.parser import Word
 from polytomy.scheme import Label, Scheme, parse
@@ -34,6 +35,7 @@ ControlFile = Annotated[
     str, typer.Argument(metavar="FILE", help="Control file; - reads standard input.")
 ]
 OUTPUT = option("-o", "--output", metavar="FILE", help="Write to this file instead of printing.")
+_PICTURES = (".png", ".svg", ".pdf")
 COMPACT = flag("--compact", "Write codes as designs where possible: @one-vs-one.")
 
 
@@ -169,12 +171,29 @@ def _placed(problem: Problem) -> dict[str, Any]:
     return {"line": problem.line, "column": problem.column, "message": problem.message}
 
 
-def show(file: ControlFile, matrix: bool = flag("--matrix", "Draw the coding matrix.")) -> None:
-    """Draw a scheme in the terminal, as a tree or as a coding matrix.
+def show(
+    file: ControlFile,
+    matrix: bool = flag("--matrix", "Draw the coding matrix."),
+    output: Path | None = option(
+        "-o", "--output", metavar="FILE", help="Write a picture: FILE.png, FILE.svg or FILE.pdf."
+    ),
+) -> None:
+    """Draw a scheme, as a tree or as a coding matrix, in the terminal or as a picture.
 
     Example: `polytomy show land.control --matrix`
     """
-    print_text(_parse_file(file).draw(matrix=matrix))
+    if output is None:
+        print_text(_parse_file(file).draw(matrix=matrix))
+        return
+    if output.suffix not in _PICTURES:
+        raise ArgumentError(f"{output} must end with one of {', '.join(_PICTURES)}")
+    check_output(output, file)
+    scheme = _parse_file(file)
+    from polytomy import plots  # matplotlib is slow to import
+
+    axes = plots.code(scheme) if matrix else plots.tree(scheme)
+    with open_atomically(output) as picture:
+        axes.figure.savefig(picture, format=output.suffix[1:], bbox_inches="tight")
 
 
 def flatten(file: ControlFile, compact: bool = COMPACT, output: Path | None = OUTPUT) -> None:

@@ -6,7 +6,7 @@ import warnings
 from collections import Counter
 from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from polytomy.cli.data import (
     check_class_labels,
@@ -89,32 +89,13 @@ class StreamOptions:
     )
 
 
-class TrainedModel(NamedTuple):
-    """A trained model, and a description of its training data.
-
-    Attributes
-    ----------
-    model : fitted classifier, or pipeline of a scaler and the classifier
-    description : dict, the metadata of its file
-    n_samples, n_features : size of the data
-    """
-
-    model: Any
-    description: dict[str, Any]
-    n_samples: int
-    n_features: int
-
-    @property
-    def last_step(self) -> Any:
-        """The classifier, or the last step of the pipeline."""
-        from polytomy.learners.preparation import split_pipeline
-
-        return split_pipeline(self.model)[1]
+Trained = tuple[Any, dict[str, Any], int]
+"""A fitted model, the metadata of its file, and the number of samples it was trained on."""
 
 
 def train_stream(
     classifier: Any, path: str, reading: TrainingDataOptions, stream: StreamOptions
-) -> TrainedModel:
+) -> Trained:
     """Train a classifier on data in blocks, and return it with its scaler.
 
     A first pass over the file finds the classes and fits the scaler.
@@ -130,14 +111,16 @@ def train_stream(
     from polytomy.datasets import open_blocks
 
     _check_stream(classifier, path, reading)
-    scan = _scan(path, reading)
-    classes, options = scan.classes, scan.reading
-    check_class_labels(classes, path, reading.column, scan.last.label_name)
+    classes, counts, scaler, last = _scan(path, reading)
+    options = reading.reading() | {"features": last.columns or last.n_columns}
+    if last.is_zero_based is not None:
+        options["zero_based"] = last.is_zero_based
+    check_class_labels(classes, path, reading.column, last.label_name)
     if classifier.class_weight == "balanced":
-        weights = scan.counts.sum() / (len(classes) * scan.counts)
+        weights = counts.sum() / (len(classes) * counts)
         balanced = zip(classes.tolist(), weights.tolist(), strict=True)
         classifier.set_params(class_weight=dict(balanced))
-    n_samples = int(scan.counts.sum())
+    n_samples = int(counts.sum())
     with count_samples("trained", stream.passes * n_samples) as advance:
         for number in range(stream.passes):
             if number:
@@ -145,11 +128,11 @@ def train_stream(
             for k, block in enumerate(open_blocks(path, classes=classes, **options)):
                 if not (number or k):
                     _warn_if_sorted(block, classes)
-                X = block.X if scan.scaler is None else scan.scaler.transform(block.X)
+                X = block.X if scaler is None else scaler.transform(block.X)
                 classifier.partial_fit(X, block.y, classes=classes)
                 advance(block.n_samples)
-    model = classifier if scan.scaler is None else make_pipeline(scan.scaler, classifier)
-    return TrainedModel(model, describe_data(scan.last, reading), n_samples, scan.last.n_features)
+    model = classifier if scaler is None else make_pipeline(scaler, classifier)
+    return model, describe_data(last, reading), n_samples
 
 
 def _check_stream(classifier: Any, path: str, reading: TrainingDataOptions) -> None:
@@ -178,27 +161,8 @@ def _check_stream(classifier: Any, path: str, reading: TrainingDataOptions) -> N
         )
 
 
-class Scan(NamedTuple):
-    """What a first pass over a file has found.
-
-    Attributes
-    ----------
-    classes : array of the labels, sorted
-    counts : array of int, the rows of each class
-    scaler : fitted scaler; None for no scaling
-    last : Data, the last block
-    reading : arguments of `open_blocks` for later passes
-    """
-
-    classes: NDArray[Any]
-    counts: NDArray[Any]
-    scaler: Any
-    last: Data
-    reading: dict[str, Any]
-
-
-def _scan(path: str, reading: TrainingDataOptions) -> Scan:
-    """Return what a pass over a file finds."""
+def _scan(path: str, reading: TrainingDataOptions) -> tuple[NDArray[Any], NDArray[Any], Any, Data]:
+    """Return the labels of a file, sorted, their counts, a fitted scaler or None, and a block."""
     import numpy as np
 
     from polytomy.datasets import open_blocks
@@ -223,16 +187,7 @@ def _scan(path: str, reading: TrainingDataOptions) -> Scan:
         index.number(label)
     labels = index.found()
     order = np.argsort(labels)
-    found = {"features": last.columns or last.n_columns}
-    if last.is_zero_based is not None:
-        found["zero_based"] = last.is_zero_based
-    return Scan(
-        labels[order],
-        np.array(list(counts.values()))[order],
-        scaler,
-        last,
-        reading.reading() | found,
-    )
+    return labels[order], np.array(list(counts.values()))[order], scaler, last
 
 
 def _warn_if_sorted(block: Data, classes: Any) -> None:
@@ -382,7 +337,7 @@ def train(
 
     Example: `polytomy train iris.csv --scheme one-vs-rest --estimator "svc C=10" -o iris.polytomy`
     """
-    from polytomy.learners.preparation import takes_pairwise_values
+    from polytomy.learners.preparation import split_pipeline, takes_pairwise_values
     from polytomy.persistence import save
 
     check_output(output, data)
@@ -414,7 +369,8 @@ def train(
         trained = train_stream(made, data, reading, stream)
     else:
         trained = _train_whole(made, data, reading, is_number=model.regress)
-    fitted = trained.last_step
+    whole, description, n_samples = trained
+    fitted = split_pipeline(whole)[1]
     core = fitted.classifier_ if model.regress else fitted
     n_classes = fitted.n_bins_ if model.regress else len(fitted.classes_)
     if n_classes == 1:
@@ -425,13 +381,13 @@ def train(
             stacklevel=1,
         )
     fitted.set_params(verbose=0)
-    save(trained.model, output, metadata=trained.description)
+    save(whole, output, metadata=description)
     kind = "bins" if model.regress else "classes"
     score: dict[str, float] | None = getattr(fitted, "out_of_fold_score_", None)
     summary = {
         "model": str(output),
-        "samples": trained.n_samples,
-        "features": trained.n_features,
+        "samples": n_samples,
+        "features": fitted.n_features_in_,
         kind: n_classes,
         "binaries": sum(each.is_counted for each in core.composition_.dichotomies),
         "bytes": output.stat().st_size,
@@ -452,7 +408,7 @@ def train(
 
 def _train_whole(
     model: Any, data: str, reading: TrainingDataOptions, *, is_number: bool
-) -> TrainedModel:
+) -> Trained:
     """Return a model trained on the data of a file, all at once, with its scaler."""
     from sklearn.pipeline import make_pipeline
 
@@ -460,13 +416,12 @@ def _train_whole(
     scaler = make_scaler(reading.scale, samples.X)
     model = model if scaler is None else make_pipeline(scaler, model)
     model.fit(samples.X, labels)
-    description = describe_data(samples, reading)
-    return TrainedModel(model, description, samples.n_samples, samples.n_features)
+    return model, describe_data(samples, reading), samples.n_samples
 
 
 def _train_on_cluster(
     classifier: Any, data: str, reading: TrainingDataOptions, cluster: ClusterOptions
-) -> TrainedModel:
+) -> Trained:
     """Return a classifier trained on a folder of files, by the workers of a cluster."""
     from polytomy.dask.folders import connect, list_data_files, read_first, train_on_files
 
@@ -480,8 +435,7 @@ def _train_on_cluster(
         classifier.set_params(n_jobs=None)
         scaler = make_scaler(reading.scale, first.X)
         model = train_on_files(client, files, classifier, scaler, **options)
-    description = describe_data(first, reading)
-    return TrainedModel(model, description, model.n_samples_, model.n_features_in_)
+    return model, describe_data(first, reading), model.n_samples_
 
 
 def parse_bins(text: str) -> int | str:

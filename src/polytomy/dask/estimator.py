@@ -17,8 +17,8 @@ from polytomy.calibration.folds import AUTO_FOLDS, choose_folds
 from polytomy.classifier import PolytomyClassifier
 from polytomy.dask.answers import LazyAnswersMixin
 from polytomy.dask.cluster import explaining_faults, find_client
+from polytomy.dask.fit_steps import GroupedData, group_rows_by_class, train_binaries
 from polytomy.dask.grouping import Layout, Sample, make_parts
-from polytomy.dask.training import GroupedData, group_rows_by_class, train_binaries
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import Parameter, check_parameters, is_count
 from polytomy.inputs.seeds import partition_seeds
@@ -99,7 +99,7 @@ class DaskPolytomyClassifier(
     Parameters
     ----------
     estimator, scheme, solver, calibration, final_calibration, models, random_state, verbose, \
-class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order, max_sides
+class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order, validation, max_sides
         As in `PolytomyClassifier`.
     cv : int, float or "auto", default="auto"
         Number of folds, or fraction of the rows to hold out, for both calibrations. "auto": five

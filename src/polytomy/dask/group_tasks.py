@@ -399,7 +399,7 @@ def train_group(
             dichotomies,
             group_rows(block.class_indices, options.n_classes),
             block.X,
-            replace(options.training, arguments=arguments),
+            replace(options.training, arguments=arguments, class_indices=block.class_indices),
             folds,
             seeds,
             notes,

@@ -244,9 +244,14 @@ class AgfFormat(Format):
                 )
             with open_atomically(classes) as file:
                 file.write(data.y.astype("<i4").tobytes())
-        with open_atomically(vectors) as file:
-            file.write(np.array([X.shape[1]], dtype="<i4").tobytes())
-            file.write(X.astype("<f4").tobytes())
+        write_vectors(vectors, X)
+
+
+def write_vectors(path: Path, rows: NDArray[np.float64]) -> None:
+    """Write a matrix as libAGF does: the number of columns as int32, then rows of float32."""
+    with open_atomically(path) as file:
+        file.write(np.array([rows.shape[1]], dtype="<i4").tobytes())
+        file.write(rows.astype("<f4").tobytes())
 
 
 def _name_pair(path: Path) -> tuple[Path, Path]:

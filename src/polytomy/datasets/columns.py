@@ -512,7 +512,8 @@ def is_header(
     if len(fields) > 2 and list(fields[:-1]) == counted[:-1]:
         return True
     wanted = [] if features is None or isinstance(features, int) else list(features)
-    if isinstance(target, str) or (target is not None and not _is_position(target, fields)):
+    is_position = isinstance(target, int) and -len(fields) <= target < len(fields)
+    if target is not None and not is_position:
         wanted.append(str(target))
     if wanted:
         return set(wanted) <= set(fields)
@@ -524,7 +525,3 @@ def is_header(
         ways = Argument("header", True), " or ", Argument("header", False), "."
         raise error_at(source, what, *ways, line=line)
     return False
-
-
-def _is_position(target: int, fields: Sequence[str]) -> bool:
-    return -len(fields) <= target < len(fields)

@@ -29,7 +29,7 @@ from polytomy.datasets.columns import (
 from polytomy.datasets.sources import Source
 from polytomy.errors import Argument, ArgumentError, DataError, PythonOnly
 from polytomy.files import open_atomically
-from polytomy.inputs.arguments import count_things
+from polytomy.inputs.arguments import Parameter, count_things, is_boolean
 from polytomy.inputs.rows import machine_memory
 
 #: "refuse", "one-hot" (every text column), column names, or column names with their values.
@@ -37,6 +37,10 @@ Categories = str | Sequence[str] | Mapping[str, Sequence[str]]
 ZeroBased = bool | Literal["auto"]
 """Whether indices start at zero; "auto" if an index 0 occurs."""
 
+_ZERO_BASED = Parameter(
+    "zero_based", 'True, False or "auto"', lambda value: is_boolean(value) or value == "auto"
+)
+_MISSING = Parameter("missing", choices=("refuse", "nan"))
 #: The samples of a file may take one half of the machine's memory: training needs the rest.
 SHARE_OF_MEMORY = 2
 
@@ -106,14 +110,8 @@ class ReadOptions:
     missing: str = "refuse"
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.zero_based, bool) or self.zero_based == "auto"):
-            raise ArgumentError(
-                Argument("zero_based"), f' must be True, False or "auto"; got {self.zero_based!r}.'
-            )
-        if self.missing not in ("refuse", "nan"):
-            raise ArgumentError(
-                Argument("missing"), f' must be "refuse" or "nan"; got {self.missing!r}.'
-            )
+        _ZERO_BASED.check(self.zero_based)
+        _MISSING.check(self.missing)
 
     @property
     def allows_missing(self) -> bool:

@@ -15,7 +15,7 @@ from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.language.lexer import is_name
 from polytomy.scheme import BinaryName, Label, Scheme
 from polytomy.scheme.codes import DIRECT, SHORT_FORMS
-from polytomy.scheme.nodes import Split, branch_base, grow_nodes, number_binaries, one_model_code
+from polytomy.scheme.nodes import Division, branch_base, grow_nodes, number_binaries, one_model_code
 
 Nested: TypeAlias = Any  # a label, or a list or tuple of Nested
 _SEPARATOR = "/"
@@ -48,7 +48,7 @@ def from_tree(nested: Nested, *, name: str = "tree", wide: str = "one-vs-one") -
     """
     check_choice("wide", wide, SHORT_FORMS)
 
-    def divide(item: tuple[Nested, str | None, int], number: int) -> Split | Label:
+    def divide(item: tuple[Nested, str | None, int], number: int) -> Division | Label:
         nested, above, position = item
         if not isinstance(nested, (list, tuple)):
             return nested  # type: ignore[no-any-return]
@@ -166,7 +166,7 @@ def from_hierarchy(hierarchy: Any, *, nodes: str = DIRECT, name: str = "hierarch
     check_choice("nodes", nodes, SHORT_FORMS)
     n_branches = 0
 
-    def divide(item: tuple[Any, str, str, int], number: int) -> Split | Label:
+    def divide(item: tuple[Any, str, str, int], number: int) -> Division | Label:
         nonlocal n_branches
         inside, own_name, above, position = item
         branches = _branches_of(inside)
@@ -268,11 +268,11 @@ def check_label_paths(labels: Sequence[Any], separator: str | None = None) -> No
         )
 
 
-def _split(name: str, items: list[Any], design: str) -> Split:
+def _split(name: str, items: list[Any], design: str) -> Division:
     if design == DIRECT or len(items) == 2:
-        return Split((BinaryName(name),), one_model_code(len(items)), items)
+        return Division((BinaryName(name),), one_model_code(len(items)), items)
     code = SHORT_FORMS[design].expand(len(items))
-    return Split(number_binaries(name, code.n_partitions), code, items)
+    return Division(number_binaries(name, code.n_partitions), code, items)
 
 
 def _check_strings(labels: Sequence[Any]) -> None:

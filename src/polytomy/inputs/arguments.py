@@ -222,6 +222,17 @@ def list_names(names: Iterable[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
+def shorten(text: str, most: int) -> str:
+    """Return a text of at most `most` characters, the last of which is … if it was longer.
+
+    Examples
+    --------
+    >>> shorten("one-vs-one", 10), shorten("one-vs-rest", 10)
+    ('one-vs-one', 'one-vs-re…')
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def count_things(number: int, one: str, many: str | None = None) -> str:
     """Return a number and its noun; the plural ends in s unless `many` is given.
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date, timedelta
 from functools import cache
+from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -190,6 +191,48 @@ def merge_rows(parts: Sequence[Any], numbers: Sequence[NDArray[np.int64]]) -> An
         if len(own):
             merged[np.searchsorted(unique, own)] = part
     return merged
+
+
+# -- rows that are seen again ----------------------------------------------------------------------
+
+
+def fingerprint_rows(X: Any) -> NDArray[np.int64]:
+    """Return a number for each row: the same for equal rows, and for others almost surely not.
+
+    It does not depend on the kind of data: sparse or dense, array, frame or list.
+
+    Examples
+    --------
+    >>> dense = np.array([[0.0, 1.0], [2.0, 0.0], [0.0, 1.0]])
+    >>> found = fingerprint_rows(dense)
+    >>> len(set(found.tolist()))
+    2
+    >>> bool((fingerprint_rows(scipy.sparse.csr_array(dense)) == found).all())
+    True
+    """
+    try:
+        numbers: Any = X.tocsr() if is_sparse(X) else np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        texts = [repr(row).encode() for row in np.asarray(X, dtype=object).tolist()]
+        digests = [blake2b(text, digest_size=8).digest() for text in texts]
+        return np.frombuffer(b"".join(digests), dtype=np.int64) & _POSITIVE
+    factors = np.random.default_rng(0).integers(2**63, size=numbers.shape[1]) | 1
+    # Products and sums are modulo 2^64, so that their order does not matter.
+    if is_sparse(X):
+        parts = _mix_bits(numbers.data), numbers.indices, numbers.indptr
+        numbers = scipy.sparse.csr_array(parts, numbers.shape)
+    else:
+        numbers = _mix_bits(numbers)
+    return np.asarray(numbers @ factors) & _POSITIVE
+
+
+_POSITIVE = np.int64(2**63 - 1)
+
+
+def _mix_bits(numbers: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the bits of numbers, mixed because those of whole numbers end in zeros; 0 for ±0."""
+    bits = (numbers.astype(np.float64) + 0.0).view(np.int64)
+    return np.asarray(bits ^ (bits >> 32) ^ (bits >> 47))
 
 
 # -- sizes in memory -------------------------------------------------------------------------------

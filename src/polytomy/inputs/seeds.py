@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,6 @@ def as_generator(random_state: RandomState) -> np.random.Generator:
 # -- seeds for partitions and for estimators -------------------------------------------------------
 
 
-_MOST_KEPT = 1000
 _LARGEST_SEED = np.iinfo(np.int32).max
 
 
@@ -65,23 +63,11 @@ def partition_seeds(random_state: Any, n_partitions: int) -> list[int | None]:
     """
     if random_state is None:
         return [None] * n_partitions
-    if isinstance(random_state, int) and n_partitions <= _MOST_KEPT:
-        return list(_kept_seeds(random_state, n_partitions))
-    return _draw_seeds(random_state, n_partitions)
-
-
-def _draw_seeds(random_state: Any, n_partitions: int) -> list[int | None]:
     from sklearn.utils import check_random_state  # not at the top: designs need no scikit-learn
 
     generator = check_random_state(random_state)
     seeds: list[int | None] = generator.randint(_LARGEST_SEED, size=n_partitions).tolist()
     return seeds
-
-
-@lru_cache(maxsize=64)
-def _kept_seeds(random_state: int, n_partitions: int) -> tuple[int | None, ...]:
-    # Creating a generator takes a tenth of a millisecond, and many fits have the same seed.
-    return tuple(_draw_seeds(random_state, n_partitions))
 
 
 def seed_all(estimator: Any, seed: int | None) -> None:

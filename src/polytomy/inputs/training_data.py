@@ -1,7 +1,7 @@
 """Training data and samples to predict, checked and converted once for all binaries.
 
-scikit-learn's checks take a tenth of a millisecond or more, which is a lot for few samples, so
-arrays that need no conversion are recognised without them.
+scikit-learn's checks take a tenth of a millisecond or more, which is a lot for a prediction of few
+samples, so arrays that need no conversion are recognised without them.
 """
 
 from __future__ import annotations
@@ -22,9 +22,6 @@ from polytomy.inputs.numbers import check_range, refuse_labels
 from polytomy.inputs.rows import count_rows, refuse_date_labels, refuse_dates, refuse_masked
 from polytomy.inputs.sparse import check_sparse
 
-# Training on so few rows is so fast that scikit-learn's checks would take a tenth of the time.
-_FEW_ROWS = 1000
-
 # Missing values are left to the binaries, which all check their input: a pipeline may impute them,
 # whatever its tags say, and estimators from a scheme's specifications are not known yet.
 _OPTIONS: dict[str, Any] = {
@@ -42,8 +39,6 @@ def check_training_data(
     classifier: Any, X: Any, y: Any, *, reset: bool = True
 ) -> tuple[Any, NDArray[Any]]:
     """Return X in a form that all binaries take, and y as an array of labels."""
-    if is_plain_array(X) and len(X) <= _FEW_ROWS and are_plain_labels(y) and len(X) == len(y):
-        return validate_data(classifier, X, reset=reset, skip_check_array=True), y
     refuse_masked(y, "y")
     _refuse_columns(y)
     X, y = _check_rows(classifier, X, y, reset=reset)
@@ -199,21 +194,6 @@ def is_plain_array(X: Any) -> TypeGuard[NDArray[np.float64]]:
     # A sum that overflows is not finite either; such arrays go through scikit-learn's checks.
     with np.errstate(over="ignore", invalid="ignore"):
         return is_in_form and bool(np.isfinite(X.sum()))
-
-
-def are_plain_labels(y: Any) -> TypeGuard[NDArray[Any]]:
-    """Return whether y is an array of labels that scikit-learn accepts without a warning.
-
-    scikit-learn warns if more than half of the labels are different: they may be numbers to
-    predict.
-
-    Examples
-    --------
-    >>> are_plain_labels(np.array([0, 1, 0, 1])), are_plain_labels(np.array([0.5, 1.5, 0.5, 1.5]))
-    (True, False)
-    """
-    is_in_form = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuU" and y.size > 0
-    return is_in_form and 2 * len(np.unique(y)) <= len(y)
 
 
 # -- samples to be scored by many models -----------------------------------------------------------

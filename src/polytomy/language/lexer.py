@@ -107,8 +107,8 @@ class Report:
             raise ControlError(tuple(self.problems))
 
 
-class Kind(IntEnum):
-    """Kind of a token."""
+class TokenKind(IntEnum):
+    """TokenKind of a token."""
 
     WORD = 1
     INTEGER = 2
@@ -124,7 +124,7 @@ class Kind(IntEnum):
 class Token(NamedTuple):
     """One token; `text` has no quotes, escapes or ``@``."""
 
-    kind: Kind
+    kind: TokenKind
     text: str
     start: int
     end: int
@@ -135,7 +135,12 @@ class Token(NamedTuple):
         return Span(self.start, self.end)
 
 
-_SINGLE = {"/": Kind.SLASH, ";": Kind.SEMICOLON, "{": Kind.OPEN, "}": Kind.CLOSE}
+_SINGLE = {
+    "/": TokenKind.SLASH,
+    ";": TokenKind.SEMICOLON,
+    "{": TokenKind.OPEN,
+    "}": TokenKind.CLOSE,
+}
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 _TO_ESCAPE = {value: "\\" + letter for letter, value in _ESCAPES.items()}
 
@@ -211,7 +216,7 @@ def tokenize(report: Report) -> Iterator[Token]:
     """
     source = report.source.text
     # Reading a large text spends most of the time here, hence the local names.
-    make, integer, word, single = Token._make, Kind.INTEGER, Kind.WORD, _SINGLE
+    make, integer, word, single = Token._make, TokenKind.INTEGER, TokenKind.WORD, _SINGLE
     for match in _TOKEN.finditer(source):
         group = match.lastgroup
         text = match[match.lastindex or 0]
@@ -226,24 +231,24 @@ def tokenize(report: Report) -> Iterator[Token]:
         elif group == "counts":
             for piece in _COUNT_PIECE.finditer(text):
                 part, at = piece[0], start + piece.start()
-                kind = Kind.INTEGER if _INTEGER.fullmatch(part) else Kind.WORD
+                kind = TokenKind.INTEGER if _INTEGER.fullmatch(part) else TokenKind.WORD
                 yield Token(_SINGLE.get(part, kind), part, at, at + len(part))
         elif group == "quoted":
-            yield Token(Kind.QUOTED, _unescape(text[1:-1], start + 1, report), start, stop)
+            yield Token(TokenKind.QUOTED, _unescape(text[1:-1], start + 1, report), start, stop)
         elif group == "design":
-            yield Token(Kind.DESIGN, text[1:], start, stop)
+            yield Token(TokenKind.DESIGN, text[1:], start, stop)
         elif group == "unclosed":
             message = (
                 'a quote is not closed on its line; end it with ", or write \\n for a line break'
             )
             report.add(Span(start, stop), message)
-            yield Token(Kind.QUOTED, text[1:], start, stop)
+            yield Token(TokenKind.QUOTED, text[1:], start, stop)
         elif group == "strange":
             message = (
                 f"character {text[0]!r} is not allowed in a word; put the label or name in quotes"
             )
             report.add(Span(start, stop), message)
-    yield Token(Kind.END, "", len(source), len(source))
+    yield Token(TokenKind.END, "", len(source), len(source))
 
 
 def _unescape(text: str, offset: int, report: Report) -> str:

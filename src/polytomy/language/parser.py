@@ -9,11 +9,11 @@ from typing import NamedTuple, TypeAlias
 
 from polytomy.errors import ControlError, Problem
 from polytomy.language.lexer import (
-    Kind,
     Report,
     Source,
     Span,
     Token,
+    TokenKind,
     escape_quoted,
     find_lone_surrogate,
     is_code_letter,
@@ -222,7 +222,7 @@ class _Parser:
 
     def parse(self) -> list[Branch]:
         """Return the branches at the top level: exactly one if there is no problem."""
-        word, integer, quoted = Kind.WORD, Kind.INTEGER, Kind.QUOTED
+        word, integer, quoted = TokenKind.WORD, TokenKind.INTEGER, TokenKind.QUOTED
         for token in tokenize(self.report):
             kind = token[0]
             if kind is integer or kind is word or kind is quoted:
@@ -230,15 +230,15 @@ class _Parser:
                     self.words.append(token)
                 else:
                     self._name_design(token)
-            elif kind is Kind.SLASH:
+            elif kind is TokenKind.SLASH:
                 self.slashes.append((len(self.words), token))
-            elif kind is Kind.SEMICOLON:
+            elif kind is TokenKind.SEMICOLON:
                 self._end_partition(token)
-            elif kind is Kind.OPEN:
+            elif kind is TokenKind.OPEN:
                 self._open(token)
-            elif kind is Kind.CLOSE:
+            elif kind is TokenKind.CLOSE:
                 self._close(token)
-            elif kind is Kind.DESIGN:
+            elif kind is TokenKind.DESIGN:
                 self._start_design(token)
             else:
                 self._end(token)
@@ -272,7 +272,7 @@ class _Parser:
             return None
         cut, slash = slashes[0]
         first = cut  # position of the first index left of the slash
-        while first > 0 and words[first - 1].kind is Kind.INTEGER:
+        while first > 0 and words[first - 1].kind is TokenKind.INTEGER:
             first -= 1
         if first == 0:
             message = (
@@ -281,7 +281,7 @@ class _Parser:
             )
             self._complain(words[0] if cut else slash, message)
             return None
-        unexpected = [word for word in words[cut:] if word.kind is not Kind.INTEGER]
+        unexpected = [word for word in words[cut:] if word.kind is not TokenKind.INTEGER]
         if first == cut > 1:
             unexpected.insert(0, words[cut - 1])
         for word in unexpected:
@@ -328,7 +328,7 @@ class _Parser:
         elif words:
             letter = _token_word(words.pop()) if self._ends_in_letter(words) else None
             binary = words.pop()
-            if binary.kind is Kind.INTEGER:
+            if binary.kind is TokenKind.INTEGER:
                 message = (
                     f"{binary.text} cannot name a binary, because it is a number; use a word, or a "
                     "specification in quotes"
@@ -359,7 +359,11 @@ class _Parser:
     @staticmethod
     def _ends_in_letter(words: list[Token]) -> bool:
         """Return whether the last word is a code letter of libAGF, after its options in quotes."""
-        if len(words) < 2 or words[-1].kind is not Kind.WORD or words[-2].kind is not Kind.QUOTED:
+        if (
+            len(words) < 2
+            or words[-1].kind is not TokenKind.WORD
+            or words[-2].kind is not TokenKind.QUOTED
+        ):
             return False
         return is_code_letter(words[-1].text, words[-2].text)
 
@@ -374,7 +378,7 @@ class _Parser:
 
     def _name_design(self, token: Token) -> None:
         assert self.design is not None
-        if self.design.binary is not None or token.kind is Kind.INTEGER:
+        if self.design.binary is not None or token.kind is TokenKind.INTEGER:
             message = (
                 f"unexpected {_token_word(token).shown} between a design and its braces; only one "
                 "name or specification is allowed there"
@@ -450,4 +454,4 @@ def _name_side(number: int, n_sides: int) -> str:
 
 
 def _token_word(token: Token) -> Word:
-    return Word(token.text, token.kind is Kind.QUOTED, token.start, token.end)
+    return Word(token.text, token.kind is TokenKind.QUOTED, token.start, token.end)

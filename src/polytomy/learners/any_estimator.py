@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,7 +39,7 @@ from polytomy.learners.trained import (
     match_sides,
     without_calibration,
 )
-from polytomy.learners.validation import Validation, check_validation
+from polytomy.learners.validation import Validation, check_validation, fix_iterations
 from polytomy.learners.workload import (
     ONE_SIDED,
     Trained,
@@ -167,6 +167,9 @@ def train_estimator(
         return train_constant(problem, folds)
     if trainer.takes_pairwise_values:
         _check_square(X, trainer.estimator, problem.name)
+    models: Mapping[int, TrainedBinary] = {}
+    if folds is not None and options.validates_on_folds:
+        trainer, models = trainer.stop_early(problem, folds, _BinaryTrainer.train)
     is_kept = None if folds is None else folds.trained_on(problem.rows)
     binary = without_calibration(trainer.train_without(problem, is_kept))
     check_neighbours(binary.estimator, problem.name)
@@ -183,7 +186,7 @@ def train_estimator(
     try:
         # The parameters of the estimator were validated when all samples were fitted.
         with config_context(skip_parameter_validation=True):
-            scores = trainer.score_rows(problem, output, folds, parts, binary)
+            scores = trainer.score_rows(problem, output, folds, parts, binary, models)
     except FoldError as reason:
         shortcoming = describe_shortcoming(binary, f"a fold cannot be fitted ({reason})")
         return Trained(replace(binary, shortcoming=shortcoming))
@@ -308,6 +311,35 @@ class ProblemTrainer:
             raise
         return model
 
+    def stop_early(
+        self, problem: Problem, folds: Folds, train: Callable[[Any, Any], Any]
+    ) -> tuple[Self, dict[int, Any]]:
+        """Return a trainer for all samples, and the models of the folds.
+
+        These stop early on the samples that their fold holds out. A model of all samples has the
+        mean of their numbers of iterations; if one part is held out permanently, it stops early on
+        that part.
+        """
+
+        def watch(fold: int) -> ProblemTrainer:
+            rows = problem.rows[folds.fold_of[problem.rows] == fold]
+            weight = None if self.weight is None else self.weight[rows]
+            held_out = Validation.of_rows(
+                self.estimator, take_rows(self.X, rows), self.class_indices[rows], weight
+            )
+            return replace(self, validation=(held_out,))
+
+        if folds.is_only_part:
+            return cast(Self, watch(0)), {}
+        models = {}
+        for fold in range(folds.n_folds):
+            is_kept = folds.is_trained_on[fold, problem.rows]
+            if not is_kept.all() and len(np.unique(problem.sides[is_kept])) > 1:
+                models[fold] = train(watch(fold), problem.keep(is_kept))
+        estimators = [model.estimator for model in models.values()]
+        estimator, fit_params = fix_iterations(self.estimator, self.fit_params, estimators)
+        return replace(self, estimator=estimator, fit_params=fit_params), models
+
     def samples(self, rows: NDArray[np.intp], training_rows: NDArray[np.intp]) -> Any:
         """Return some rows; of a kernel matrix, the columns of the rows that were trained on."""
         part = take_rows(self.X, rows)
@@ -366,10 +398,12 @@ class _BinaryTrainer(ProblemTrainer):
         folds: Folds,
         parts: BatchFolds,
         whole: TrainedBinary,
+        models: Mapping[int, TrainedBinary],
     ) -> Floats:
         """Return the score of each row from the model that was trained without the row's fold.
 
         The score is NaN for rows that are neither in the problem nor scored by every binary.
+        `models` are the models of folds that are trained already.
         """
 
         def score(fold: int, rows: NDArray[np.intp]) -> Any:
@@ -381,7 +415,7 @@ class _BinaryTrainer(ProblemTrainer):
                 return constant * (n_seen / (n_seen + 2) if is_probability else 1.0)
             binary = whole
             if parts.is_trained[fold, 0] and not folds.is_only_part:
-                binary = self.train(problem.keep(parts.is_kept[1 + fold]))
+                binary = models.get(fold) or self.train(problem.keep(parts.is_kept[1 + fold]))
             return replace(binary, output=output).scores(take_rows(self.X, rows))
 
         scores = np.full(len(folds.fold_of), np.nan)

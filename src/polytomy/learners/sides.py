@@ -6,7 +6,7 @@ against the others. They share the model, which a bank evaluates only once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, ClassVar
@@ -353,6 +353,11 @@ def train_sides(
     trainer = _SidesTrainer.prepare(estimator, X, problem, options, seed, model)
     _check_multi_class(trainer.estimator, problem)
     problem = trainer.drop_weightless(problem)
+    models: Mapping[int, SidesModel] = {}
+    if folds is not None and options.validates_on_folds:
+        trainer, models = trainer.stop_early(
+            problem, folds, lambda own, kept: own.train(kept, calibration)
+        )
     is_kept = None if folds is None else folds.trained_on(problem.rows)
     trained_on = problem if is_kept is None else problem.keep(is_kept)
     try:
@@ -366,7 +371,7 @@ def train_sides(
     if folds is None or not (learns or len(folds.scored)):
         return [Trained(binary) for binary in side_binaries(whole, columns)]
     try:
-        values = trainer.hold_out(problem, folds, calibration, whole)
+        values = trainer.hold_out(problem, folds, calibration, whole, models)
     except FoldError as error:
         shortcoming = (
             f'Partition "{problem.name}" cannot be calibrated: a fold cannot be fitted ({error}); '
@@ -448,18 +453,25 @@ class _SidesTrainer(ProblemTrainer):
         return SidesModel(problem.name, problem.n_sides, model, sides, own, output, scaling)
 
     def hold_out(
-        self, problem: SidesProblem, folds: Folds, calibration: Any, whole: SidesModel
+        self,
+        problem: SidesProblem,
+        folds: Folds,
+        calibration: Any,
+        whole: SidesModel,
+        models: Mapping[int, SidesModel],
     ) -> Floats:
         """Return the output for each row from the model that was trained without the row's fold.
 
         The output is the input of vector scaling, or probabilities if there is no scaling. It is
-        NaN for rows that are neither in the problem nor scored by every binary.
+        NaN for rows that are neither in the problem nor scored by every binary. `models` are the
+        models of folds that are trained already.
         """
 
         def score(fold: int, rows: NDArray[np.intp]) -> Floats:
             is_kept = folds.is_trained_on[fold, problem.rows]
             is_whole = folds.is_only_part or bool(is_kept.all())
-            model = whole if is_whole else self.train(problem.keep(is_kept), calibration)
+            model = whole if is_whole else models.get(fold)
+            model = model or self.train(problem.keep(is_kept), calibration)
             return self._answers(model, self.samples(rows, problem.rows[is_kept]), whole)
 
         values = np.full((len(folds.fold_of), problem.n_sides), np.nan)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -80,6 +80,8 @@ class TrainingOptions:
     class_weight : dict, "balanced", "balanced-per-partition" or None
     max_sides : int, optional
         Largest number of sides of a partition that the model can separate.
+    validates_on_folds : bool
+        Whether the models of folds are scored on the rows that these hold out, to stop early.
     arguments : FitArguments
     arguments_by_model : dict of str to FitArguments
         Arguments of estimators that were given by name and need their own.
@@ -98,6 +100,7 @@ class TrainingOptions:
     shares_preprocessing: bool = False
     class_weight: Mapping[Any, float] | str | None = None
     max_sides: int | None = None
+    validates_on_folds: bool = False
     arguments: FitArguments = field(default_factory=FitArguments)
     arguments_by_model: Mapping[str, FitArguments] = field(default_factory=dict)
     classes: NDArray[Any] = field(default_factory=lambda: np.empty(0))
@@ -131,6 +134,16 @@ class TrainingOptions:
         """Return the same options for training on these labels."""
         classes, class_indices = np.unique(y, return_inverse=True)
         return replace(self, classes=classes, class_indices=class_indices)
+
+    def with_validation(self, transform: Callable[[Any], Any]) -> TrainingOptions:
+        """Return the same options with other features of the validation rows."""
+
+        def change(arguments: FitArguments) -> FitArguments:
+            changed = tuple([each.with_samples(transform) for each in arguments.validation])
+            return replace(arguments, validation=changed)
+
+        by_model = {name: change(each) for name, each in self.arguments_by_model.items()}
+        return replace(self, arguments=change(self.arguments), arguments_by_model=by_model)
 
     def without_rows(self) -> TrainingOptions:
         """Return the same options without what belongs to the rows of the data."""
@@ -272,7 +285,7 @@ class Workload:
     @property
     def shareable(self) -> list[int]:
         """Numbers of the dichotomies with two sides, and without `fit` arguments of their own."""
-        if self.options.arguments.names:
+        if self.options.arguments.names or self.options.validates_on_folds:
             return []
         arguments = self.options.arguments
         return [

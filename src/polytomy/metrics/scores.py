@@ -657,3 +657,15 @@ for _metric in (
     ),
 ):
     register(_metric)
+
+DECIDING = "log_loss"
+"""The metric by which schemes and candidates are chosen, unless another is asked for."""
+
+HEADLINE = "accuracy"
+"""The metric that tells which predictions are best: all solvers have it, and it is widely known."""
+
+DEFAULT_SCORING = (DECIDING, "uncertainty_coefficient")
+"""The metrics of a search: one of probabilities, which decides, and one of predictions."""
+
+SUMMARY = (DECIDING, "brier_score", HEADLINE, "uncertainty_coefficient")
+"""The metrics of out-of-fold probabilities."""

@@ -7,7 +7,6 @@ the samples; the work is done by the composition and the other modules of this p
 from __future__ import annotations
 
 import copy
-import html
 from dataclasses import replace
 from typing import Any, Self
 
@@ -16,12 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from polytomy.errors import Argument, ArgumentError, PythonOnly
-from polytomy.inputs.arguments import Parameter, available_unless, count_things
+from polytomy.inputs.arguments import Parameter, available_unless
 from polytomy.inputs.numbers import check_confidence_levels, check_weights
 from polytomy.inputs.training_data import check_features
 from polytomy.learners.bank import Bank
 from polytomy.learners.trained import TrainedBinary
 from polytomy.model.arrangement import Solver, bind_classes, gives_probabilities
+from polytomy.model.changing import ClassChange, remove_classes
 from polytomy.model.composition import Composition, Compression
 from polytomy.model.decisions import (
     check_costs,
@@ -39,9 +39,6 @@ from polytomy.model.sets import INTERVAL, SCORES, choose_sets
 from polytomy.scheme import Scheme, SchemeEnsemble
 
 Floats = NDArray[np.float64]
-
-# Number of lines of a scheme that notebooks show.
-_MOST_LINES = 40
 
 
 def why_no_probabilities(classifier: Any) -> str:
@@ -77,7 +74,9 @@ class AnsweringMixin:
     n_jobs: int | None
     random_state: Any
     class_order: Any
+    classes_: NDArray[Any]
     class_order_: list[Any] | None
+    class_change_: ClassChange
 
     @property
     def composition_(self) -> Composition:
@@ -99,7 +98,7 @@ class AnsweringMixin:
 
     def _forget(self) -> None:
         """Remove the results of earlier calls."""
-        for name in ("_pending", "composition_", "reservoir_"):
+        for name in ("_pending", "composition_", "reservoir_", "class_change_"):
             self.__dict__.pop(name, None)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -598,6 +597,49 @@ class AnsweringMixin:
         )
         return self._copy_with(self.composition_.with_scheme(new, self.solver), scheme=scheme)
 
+    # -- other classes -----------------------------------------------------------------------------
+
+    def without_classes(self, labels: Any) -> Self:
+        """Return a copy that does not know some of the classes, without refitting.
+
+        Binaries that only separate these classes from others are dropped, trees are pruned, and
+        codes lose columns, and partitions with one side left. All other binaries stay as they are.
+        The final calibration is learnt again from the stored out-of-fold scores of the remaining
+        classes. A model that was saved without them keeps what its final calibration knows of the
+        remaining classes and binaries, which is less accurate.
+
+        Parameters
+        ----------
+        labels : label or list of labels; two classes or more must remain
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from polytomy import PolytomyClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> classifier = PolytomyClassifier(random_state=0).fit(X[::4], y[::4])
+        >>> smaller = classifier.without_classes([8, 9])
+        >>> print(smaller.class_change_)
+        28 binaries are kept, 0 are trained
+        >>> smaller.predict(X[[8, 9]])  # an eight and a nine
+        array([3, 5])
+        """
+        order = self.class_order_
+        composition, change = remove_classes(self._fitted(), labels)
+        if order is not None:
+            order = [label for label in order if label not in change.removed]
+        return self._with_other_classes(composition, order, change)
+
+    def _with_other_classes(
+        self, composition: Composition, order: list[Any] | None, change: ClassChange
+    ) -> Self:
+        given_order = None if self.class_order is None else order
+        other = self._copy_with(composition, scheme=composition.scheme, class_order=given_order)
+        other.__dict__.pop("reservoir_", None)
+        other.classes_, other.class_order_ = composition.classes, order
+        other.class_change_ = change
+        return other
+
     def _copy_with(self, composition: Composition, **parameters: Any) -> Self:
         other = copy.copy(self)
         for name, value in parameters.items():
@@ -713,20 +755,4 @@ class AnsweringMixin:
 
     def _scheme_as_html(self) -> str:
         fitted: Composition | None = getattr(self, "composition_", None)
-        return "" if fitted is None else scheme_as_html(fitted.scheme)
-
-
-def scheme_as_html(scheme: Scheme | SchemeEnsemble) -> str:
-    """Return the control text of a scheme as a collapsible HTML element.
-
-    Examples
-    --------
-    >>> from polytomy.scheme import parse
-    >>> scheme_as_html(parse("m {a b}"))  # doctest: +ELLIPSIS
-    '<details open><summary>Scheme: tree, 2 classes, ...</summary><pre>m {a b}</pre></details>'
-    """
-    lines = "\n\n".join(member.compact() for member in members_of(scheme)).splitlines()
-    if len(lines) > _MOST_LINES:
-        lines = [*lines[:_MOST_LINES], f"… {count_things(len(lines) - _MOST_LINES, 'more line')}"]
-    text, summary = html.escape("\n".join(lines)), html.escape(repr(scheme)[1:-1])
-    return f"<details open><summary>{summary}</summary><pre>{text}</pre></details>"
+        return "" if fitted is None else fitted.scheme._repr_html_()

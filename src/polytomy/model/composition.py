@@ -492,16 +492,7 @@ class Composition:
         """Return a changed composition with its final calibration learnt again."""
         other = replace(self, **changes, final=None)
         if self.final is not None and self.out_of_fold is None and other.gives_probabilities:
-            warn_caller(
-                CalibrationWarning(
-                    "the probabilities no longer have a final calibration: it would have to be "
-                    "learnt again from out-of-fold scores, which the model was saved without. Fit "
-                    "it again",
-                    PythonOnly(" and save it with out_of_fold=True"),
-                    ".",
-                ),
-                CalibrationWarning,
-            )
+            warn_of_lost_calibration()
         return other.calibrated_on(other.out_of_fold)
 
     def __repr__(self) -> str:
@@ -513,6 +504,19 @@ class Composition:
             models = count_things(n_models, "binary", "binaries")
         classes = count_things(len(self.classes), "class", "classes")
         return f"<Composition of {models} for {classes}, solved by {solvers}>"
+
+
+def warn_of_lost_calibration() -> None:
+    """Warn that a final calibration cannot be learnt again."""
+    warn_caller(
+        CalibrationWarning(
+            "the probabilities no longer have a final calibration: it would have to be learnt "
+            "again from out-of-fold scores, which the model was saved without. Fit it again",
+            PythonOnly(" and save it with out_of_fold=True"),
+            ".",
+        ),
+        CalibrationWarning,
+    )
 
 
 def _mean(scores: Iterable[Floats]) -> Floats:

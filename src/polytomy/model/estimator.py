@@ -39,7 +39,7 @@ from polytomy.learners.preparation import (
 )
 from polytomy.learners.svm.matrix import MEMORY_BUDGET
 from polytomy.learners.trained import is_fitted
-from polytomy.learners.validation import split_validation
+from polytomy.learners.validation import refuse_labels, split_validation
 from polytomy.learners.workload import FitArguments, TrainingListener, TrainingOptions
 from polytomy.model.arrangement import AUTO, gives_probabilities
 from polytomy.solvers.solving import METHODS
@@ -103,6 +103,7 @@ CLASSIFIER_CHECKS: dict[str, Callable[[Any], object]] = {
         Parameter("reservoir_size", "a number of rows, 0 or more", is_count),
         Parameter("prediction_dtype", "", _is_precision, PRECISIONS),
         CLASS_ORDER,
+        Parameter("validation", "", choices=("folds",), allows_none=True),
         Parameter("max_sides", "a whole number of sides, 2 or more", _is_limit, allows_none=True),
     ),
     "calibration": make_calibrator,
@@ -173,6 +174,12 @@ def make_training_options(
         if not arguments:
             return FitArguments(weight, arguments, own)
         others, validation = split_validation(arguments)
+        refuse_labels(others, classes)
+        if validation and classifier.validation is not None:
+            raise ArgumentError(
+                Argument("validation", classifier.validation),
+                f" and {validation[0].argument} are two sets of validation rows. Use one of them.",
+            )
         encoded = tuple([each.encoded(classes) for each in validation])
         return FitArguments(weight, others, own, encoded)
 
@@ -188,6 +195,7 @@ def make_training_options(
         keep_out_of_fold=classifier.keep_out_of_fold,
         shares_preprocessing=classifier.shared_preprocessing,
         class_weight=classifier.class_weight,
+        validates_on_folds=classifier.validation is not None,
         max_sides=classifier.max_sides or class_limit(resolve_estimator(classifier.estimator)),
         arguments=weighted(given),
         arguments_by_model={name: weighted(each) for name, each in by_model.items()},

@@ -214,7 +214,7 @@ def explain_samples(composition: Composition, X: Any, n_jobs: int | None = None)
     if len(composition.classes) < 2:
         raise ArgumentError("there is nothing to explain: the classifier has only one class")
     X = check_sparse(X)
-    groups = list(_group_columns(composition))
+    groups = list(group_columns(composition))
     found: list[Explanation] = []
     for block in blocks_of_rows(count_rows(X), 4 * len(composition.binaries)):
         samples = composition.preprocess(take_block(X, block))
@@ -223,13 +223,19 @@ def explain_samples(composition: Composition, X: Any, n_jobs: int | None = None)
     return Explanations(found)
 
 
-class _Group(NamedTuple):
+class PartitionColumns(NamedTuple):
     """A partition: the columns of its binaries, and what they separate."""
 
     name: str
     columns: list[int]
     signs: list[float]
     sides: tuple[tuple[Any, ...], ...]
+
+    def side_chances(self, answers: Floats) -> Floats:
+        """Return the probability of each side, of shape (n_samples, n_sides)."""
+        own = np.nan_to_num(answers[:, self.columns] * np.array(self.signs))
+        shares = 1 + own if own.shape[1] > 1 else np.column_stack([1 - own, 1 + own])
+        return np.asarray(np.maximum(shares / shares.sum(axis=1, keepdims=True), _SMALLEST))
 
     def term(self, answers: Floats, adds: float) -> Term:
         """Return the partition's term, given a row of answers of all binaries, and what it adds."""
@@ -267,7 +273,7 @@ class _Shares(NamedTuple):
     rest: dict[str, Floats]
 
 
-def _group_columns(composition: Composition) -> Iterator[_Group]:
+def group_columns(composition: Composition) -> Iterator[PartitionColumns]:
     """Yield the partitions of the scheme; for an ensemble, what its binaries separate."""
     labels = composition.classes.tolist()
     if len(composition.arrangements) == 1:
@@ -279,17 +285,19 @@ def _group_columns(composition: Composition) -> Iterator[_Group]:
             start = rows.stop
             sides = tuple(tuple(labels[k] for k in translate(side)) for side in partition.sides)
             columns = arrangement.columns[rows].tolist()
-            yield _Group(str(partition.binary), columns, arrangement.signs[rows].tolist(), sides)
+            yield PartitionColumns(
+                str(partition.binary), columns, arrangement.signs[rows].tolist(), sides
+            )
         return
     dichotomies = composition.dichotomies
     for columns in group_sides(dichotomies, range(len(dichotomies))):
         first = dichotomies[columns[0]]
         sides = tuple(tuple(labels[k] for k in side) for side in first.partition.sides)
-        yield _Group(first.name, columns, [1.0] * len(columns), sides)
+        yield PartitionColumns(first.name, columns, [1.0] * len(columns), sides)
 
 
 def _explain_block(
-    composition: Composition, answers: Floats, groups: list[_Group], start: int
+    composition: Composition, answers: Floats, groups: list[PartitionColumns], start: int
 ) -> list[Explanation]:
     scores = composition.solve(answers)
     answers = answers if composition.final is None else clip_decisions(answers)
@@ -324,7 +332,7 @@ def _explain_block(
     return found
 
 
-def _divide(composition: Composition, duel: _Duel, groups: list[_Group]) -> _Shares:
+def _divide(composition: Composition, duel: _Duel, groups: list[PartitionColumns]) -> _Shares:
     arrangement = composition.arrangements[0]
     scheme, solver = arrangement.scheme, composition.solver
     if len(composition.arrangements) == 1 and isinstance(solver, str):
@@ -341,7 +349,7 @@ def _divide(composition: Composition, duel: _Duel, groups: list[_Group]) -> _Sha
 
 
 def _take_linear_terms(
-    composition: Composition, duel: _Duel, groups: list[_Group], arrangement: Arrangement
+    composition: Composition, duel: _Duel, groups: list[PartitionColumns], arrangement: Arrangement
 ) -> _Shares:
     code = arrangement.scheme.code
     decisions = arrangement.decisions(duel.answers)
@@ -432,9 +440,9 @@ def _places(arrangement: Arrangement, duel: _Duel) -> tuple[Indices, Indices]:
 
 
 def _follow_paths(
-    composition: Composition, duel: _Duel, groups: list[_Group], arrangement: Arrangement
+    composition: Composition, duel: _Duel, groups: list[PartitionColumns], arrangement: Arrangement
 ) -> _Shares:
-    chances = [_side_chances(each, duel.answers) for each in groups]
+    chances = [each.side_chances(duel.answers) for each in groups]
     paths = TreePaths(arrangement.scheme)
     shape = len(duel.winners), len(groups)
     adds, is_shown = np.zeros(shape), np.zeros(shape, dtype=np.bool_)
@@ -468,17 +476,12 @@ class TreePaths:
             step = self._above.get(step[0])
 
 
-def _side_chances(group: _Group, answers: Floats) -> Floats:
-    """Return the probability of each side of a partition, of shape (n_samples, n_sides)."""
-    own = np.nan_to_num(answers[:, group.columns] * np.array(group.signs))
-    shares = 1 + own if own.shape[1] > 1 else np.column_stack([1 - own, 1 + own])
-    return np.asarray(np.maximum(shares / shares.sum(axis=1, keepdims=True), _SMALLEST))
-
-
 # -- other solvers ---------------------------------------------------------------------------------
 
 
-def _leave_one_out(composition: Composition, duel: _Duel, groups: list[_Group]) -> _Shares:
+def _leave_one_out(
+    composition: Composition, duel: _Duel, groups: list[PartitionColumns]
+) -> _Shares:
     scale = "log-odds" if composition.gives_probabilities else "score"
     difference = _difference(duel, duel.scores, scale)
     adds = np.empty((len(duel.winners), len(groups)))
@@ -511,7 +514,7 @@ def _scale_and_floor(composition: Composition) -> tuple[float, float]:
     return getattr(map_, "scale", 1.0), max(getattr(map_, "floor", 0.0), _SMALLEST)
 
 
-def _weigh_terms(composition: Composition, duel: _Duel, groups: list[_Group]) -> Floats:
+def _weigh_terms(composition: Composition, duel: _Duel, groups: list[PartitionColumns]) -> Floats:
     """Return a final calibration's own term for each partition: the winner's minus the other's."""
     weighed = np.zeros((len(duel.winners), len(groups)))
     map_: Any = None if composition.final is None else composition.final.map

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polytomy.calibration.folds import Folds
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
 from polytomy.inputs.arguments import count_things
-from polytomy.inputs.rows import group_rows
+from polytomy.inputs.rows import fingerprint_rows, group_rows, take_rows
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.any_estimator import train_estimators, update_binary
 from polytomy.learners.bank import Bank
@@ -108,6 +108,7 @@ def fit_binaries(
     listener: TrainingListener | None = None,
     *,
     seeds: Sequence[int | None] | None = None,
+    adapt_folds: Callable[[Folds], Folds] | None = None,
 ) -> TrainedBinaries:
     """Return a trained binary for each dichotomy, in their order.
 
@@ -125,15 +126,19 @@ def fit_binaries(
         Called in this process.
     seeds : sequence of ints, one for each dichotomy, optional
         By default they come from the random_state of the options.
+    adapt_folds : function, optional
+        Adapts the folds to those of an earlier fit.
     """
     if seeds is None:
         seeds = partition_seeds(options.random_state, len(dichotomies))
     rule = find_fold_rule(dichotomies, len(options.classes), options)
-    folds = None if rule is None else plan_folds(rule, X, len(dichotomies), options)
+    folds = None if rule is None else plan_folds(rule, X, len(dichotomies), options, adapt_folds)
     shared = SharedPreprocessing(dichotomies, X)
     if options.shares_preprocessing:
         shared = share_preprocessing(dichotomies, X, options)
-    X = shared.X
+        if shared.pipeline is not None:
+            options = options.with_validation(shared.pipeline.transform)
+    given, X = X, shared.X
     estimators = fix_gamma([each.estimator for each in shared.dichotomies], X)
     estimators = fix_C(estimators, X, len(options.classes))
     dichotomies = [
@@ -147,6 +152,9 @@ def fit_binaries(
     out_of_fold = None
     if folds is not None and rule is not None and rule.final_calibration is not None:
         out_of_fold = collect_out_of_fold(rule, folds, trained, X, options)
+    if out_of_fold is not None:
+        fingerprints = fingerprint_rows(take_rows(given, out_of_fold.rows))
+        out_of_fold = replace(out_of_fold, fingerprints=fingerprints)
     frequencies = ClassFrequencies.from_weights(
         options.class_indices,
         len(options.classes),
@@ -371,14 +379,24 @@ def fit_pool_members(
     prediction_dtype : float64 or float32
     """
     each = [(scheme, member) for member in members for scheme in members_of(member.scheme)]
-    schemes = [scheme for scheme, _ in each]
-    check_models(schemes, models)
-    collector = _Collector(options.classes, models)
-    arrangements = tuple([collector.arrange(scheme, own.estimator) for scheme, own in each])
-    dichotomies, pool = tuple(collector.needed), SchemeEnsemble(schemes)
-    plan = TrainingPlan(options.classes, (pool,), dichotomies, (arrangements,))
-    trained = fit_binaries(dichotomies, X, options, listener)
+    pool = SchemeEnsemble([scheme for scheme, _ in each])
+    check_models(pool.schemes, models)
+    plan = plan_members(pool, [own.estimator for _, own in each], options.classes, models)
+    trained = fit_binaries(plan.dichotomies, X, options, listener)
     return plan.compose(trained, [own.solver for _, own in each], prediction_dtype)
+
+
+def plan_members(
+    scheme: Scheme | SchemeEnsemble,
+    estimators: Sequence[Any],
+    classes: NDArray[Any],
+    models: Mapping[str, Any] | None = None,
+) -> TrainingPlan:
+    """Return the plan of a scheme or pool, given the estimator of each member."""
+    collector = _Collector(classes, models)
+    pairs = zip(members_of(scheme), estimators, strict=True)
+    arrangements = tuple([collector.arrange(*pair) for pair in pairs])
+    return TrainingPlan(classes, (scheme,), tuple(collector.needed), (arrangements,))
 
 
 class _Collector:

@@ -7,7 +7,7 @@ is, and prediction sets use them.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -39,6 +39,7 @@ from polytomy.learners.trained import (
 )
 from polytomy.learners.workload import Trained, TrainingOptions
 from polytomy.metrics import METRICS, JudgedSamples
+from polytomy.metrics.scores import SUMMARY
 from polytomy.model.sets import ConformityRows, collect_conformity
 from polytomy.routines.threads import one_blas_thread
 from polytomy.states import LARGEST, State, stored_as
@@ -72,6 +73,8 @@ class OutOfFold:
     seed : int, optional
     keeps_probabilities : bool
         Whether the final calibration keeps its out-of-fold probabilities.
+    fingerprints : int array of shape (n_samples,), optional
+        What the rows are recognised by when classes are added; see `fingerprint_rows`.
     """
 
     scores: NDArray[np.float32]
@@ -83,6 +86,7 @@ class OutOfFold:
     final_calibration: Any
     seed: int | None = None
     keeps_probabilities: bool = False
+    fingerprints: NDArray[np.int64] | None = None
 
     def decisions(self, binaries: Sequence[TrainedBinary]) -> Floats:
         """Return the calibrated answers, given the binaries with their calibrators."""
@@ -91,6 +95,19 @@ class OutOfFold:
     def take_binaries(self, columns: Sequence[int] | NDArray[np.intp]) -> OutOfFold:
         """Return the scores of some of the binaries."""
         return replace(self, scores=self.scores[:, np.asarray(columns, dtype=np.intp)])
+
+    def take_classes(self, classes: NDArray[np.intp]) -> OutOfFold:
+        """Return the scores of samples of some of the classes; these get new class indices."""
+        (kept,) = np.isin(self.class_indices, classes).nonzero()
+        return replace(
+            self,
+            scores=self.scores[kept],
+            rows=self.rows[kept],
+            class_indices=np.searchsorted(classes, self.class_indices[kept]),
+            weight=self.weight[kept],
+            fold_of=self.fold_of[kept],
+            fingerprints=None if self.fingerprints is None else self.fingerprints[kept],
+        )
 
     @classmethod
     def from_state(cls, state: State) -> OutOfFold:
@@ -117,6 +134,9 @@ class OutOfFold:
             state.indices("fold_of", n_rows, n_samples),
             state.value("final_calibration"),
             state.integer("seed", most=2**32 - 1) if "seed" in state else None,
+            fingerprints=state.indices("fingerprints", 2**63, n_samples)
+            if "fingerprints" in state
+            else None,
         )
 
 
@@ -146,7 +166,7 @@ def find_fold_rule(
     """
     final_calibration = options.final_calibration
     is_automatic = isinstance(final_calibration, str) and final_calibration == "auto"
-    has_folds = learns_from_rows(options.calibration, dichotomies)
+    has_folds = options.validates_on_folds or learns_from_rows(options.calibration, dichotomies)
     is_given = all(each.trained is not None for each in dichotomies)
     is_wanted = final_calibration is not None and n_classes >= 2
     if is_automatic and not (has_folds or options.wants_probabilities):
@@ -158,8 +178,14 @@ def find_fold_rule(
     return FoldRule(final_calibration, _ENOUGH_ROWS if needs_few else None, seed)
 
 
-def plan_folds(rule: FoldRule, X: Any, n_binaries: int, options: TrainingOptions) -> Folds:
-    """Return the folds that all binaries share."""
+def plan_folds(
+    rule: FoldRule,
+    X: Any,
+    n_binaries: int,
+    options: TrainingOptions,
+    adapt: Callable[[Folds], Folds] | None = None,
+) -> Folds:
+    """Return the folds that all binaries share, after adapting them to those of an earlier fit."""
     class_indices = options.class_indices
     folds = make_folds(X, class_indices, options.cv, rule.seed)
     if not takes_weights(options):
@@ -168,6 +194,8 @@ def plan_folds(rule: FoldRule, X: Any, n_binaries: int, options: TrainingOptions
         return folds.without_scores()
     if rule.enough_rows is not None:
         folds = folds.first(rule.enough_rows)
+    if adapt is not None:
+        folds = adapt(folds)
     has_weight = calibration_weights(options) > 0
     is_kept = has_weight & _is_class_known(folds, class_indices, has_weight)
     n_columns = max(1, n_binaries, len(options.classes))
@@ -464,5 +492,4 @@ def judge(
     classes = range(probabilities.shape[1])
     predicted = probabilities.argmax(axis=1)
     judged = JudgedSamples(class_indices, probabilities, weight, classes, predicted)
-    names = ("log_loss", "brier_score", "accuracy", "uncertainty_coefficient")
-    return {name: METRICS[name].function(judged) for name in names}
+    return {name: METRICS[name].function(judged) for name in SUMMARY}

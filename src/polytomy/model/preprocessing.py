@@ -165,7 +165,7 @@ def _are_same(one: Any, other: Any) -> bool:
 def _check_arguments(transformers: Pipeline, options: TrainingOptions) -> None:
     """Raise an ArgumentError if steps of the pipelines get arguments of their own."""
     every = [options.arguments, *options.arguments_by_model.values()]
-    names = {name for each in every for name in each.names}
+    names = {name for each in every for name in each.fit_params}
     if get_config()["enable_metadata_routing"]:
         names |= set(transformers.get_metadata_routing().consumes("fit", ["sample_weight"]))
     if names:

@@ -70,6 +70,19 @@ class ConformityRows:
         class_indices = state.indices("class_indices", n_classes, n_rows)
         return cls(log_proba, class_indices, state.floats("weight", (n_rows,), 1 / LARGEST))
 
+    def take_classes(self, classes: NDArray[np.intp]) -> ConformityRows:
+        """Return the rows of some classes, with their probabilities alone."""
+        is_kept = np.isin(self.class_indices, classes)
+        return ConformityRows(
+            self.log_proba[is_kept][:, classes],
+            np.searchsorted(classes, self.class_indices[is_kept]),
+            self.weight[is_kept],
+        )
+
+    def probabilities(self) -> Floats:
+        """Return the probabilities of the rows; each row sums to one."""
+        return _unpack(self.log_proba, None, None)
+
     def p_values(
         self,
         probabilities: Floats,

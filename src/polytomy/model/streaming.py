@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from polytomy.calibration.calibrators import HeldOut, fit_calibrators
-from polytomy.calibration.reservoir import Batch, Reservoir
+from polytomy.calibration.reservoir import Reservoir, StreamedRows
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
 from polytomy.inputs.arguments import available_unless, check_parameters
 from polytomy.inputs.rows import group_rows
@@ -226,7 +226,7 @@ def _hold_out(
     """Return the reservoir after a batch, and the rows to train on with their options."""
     given = options.arguments.sample_weight
     weight = None if given is None else np.asarray(given, dtype=np.float64)
-    reservoir, training, kept = reservoir.take(Batch(X, options.class_indices, weight))
+    reservoir, training, kept = reservoir.take(StreamedRows(X, options.class_indices, weight))
     n_old = len(training.class_indices) - len(kept)
 
     def select(arguments: FitArguments) -> FitArguments:

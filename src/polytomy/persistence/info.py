@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
@@ -167,44 +168,8 @@ def _kind_of_type(type_: Any) -> str:
     return specification_of(type_()).split()[0]
 
 
-def _read_texts(info: State, name: str) -> tuple[str, ...]:
-    return tuple(info.texts(name))
-
-
-def _read_counts(info: State, name: str) -> dict[str, int]:
-    counts = info.inner(name)
-    return {key: counts.integer(key) for key in counts}
-
-
-def _read_final(info: State, name: str) -> dict[str, Any]:
-    final = info.inner(name)
-    return {key: final.text(key) if key == "kind" else final.number(key) for key in final}
-
-
-#: How to read what `describe_model` returns.
-_READERS: dict[str, Callable[[State, str], Any]] = {
-    "classes": State.labels,
-    "n_features": State.integer,
-    "feature_names": _read_texts,
-    "solver": State.text,
-    "kinds": _read_counts,
-    "n_support_vectors": State.integer,
-    "final_calibration": _read_final,
-    "out_of_fold_score": State.numbers,
-    "has_out_of_fold": State.boolean,
-    "preprocessing": _read_texts,
-    "target_range": State.numbers,
-    "has_sets": State.boolean,
-    "has_prior": State.boolean,
-    "has_costs": State.boolean,
-}
-_OPTIONAL = {
-    "n_features",
-    "feature_names",
-    "final_calibration",
-    "out_of_fold_score",
-    "target_range",
-}
+#: Attributes of `ModelInfo` that `describe_model` does not return.
+_OF_FILE = ("kind", "format_version", "versions", "schemes", "n_bytes", "metadata")
 
 
 def read_saved_info(path: str | os.PathLike[str], kind: str) -> ModelInfo:
@@ -212,15 +177,9 @@ def read_saved_info(path: str | os.PathLike[str], kind: str) -> ModelInfo:
     archive = open_archive(path)
     try:
         description = State(archive.description, "the description")
-        packed, unpacker = description.inner("info"), Unpacker({})
-        classes = unpacker.unpack(packed.value("classes"), "info.classes")
-        info = State({**{n: packed.value(n) for n in packed}, "classes": classes}, "info")
+        info, unpacker = description.inner("info"), Unpacker({})
         versions = description.inner("versions")
         metadata = unpacker.unpack(description.value("metadata"), "metadata")
-        found: dict[str, Any] = {
-            name: None if name in _OPTIONAL and name not in info else read(info, name)
-            for name, read in _READERS.items()
-        }
         return ModelInfo(
             kind=kind,
             format_version=description.integer("format_version", least=1),
@@ -228,10 +187,34 @@ def read_saved_info(path: str | os.PathLike[str], kind: str) -> ModelInfo:
             schemes=tuple(_find_schemes(description)),
             n_bytes=Path(path).stat().st_size,
             metadata=metadata if isinstance(metadata, dict) else {},
-            **found,
+            **{
+                name: _read_value(info, name, hint, unpacker)
+                for name, hint in get_type_hints(ModelInfo).items()
+                if name not in _OF_FILE
+            },
         )
     except ModelFileError as error:
         raise archive.locate(error) from error
+
+
+def _read_value(info: State, name: str, hint: Any, unpacker: Unpacker) -> Any:
+    """Return what `describe_model` returned for an attribute, after checking its type."""
+    value = unpacker.unpack(info.value(name), f"info.{name}")
+    if not _is_of_type(value, hint):
+        raise info.fault(name, f"of type {ModelInfo.__annotations__[name]}")
+    return value
+
+
+def _is_of_type(value: Any, hint: Any) -> bool:
+    """Return whether a value, and all values in it, are of a type, given as an annotation."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if isinstance(hint, UnionType):
+        return any(_is_of_type(value, each) for each in inner)
+    if isinstance(value, dict):
+        return origin is Mapping and all(_is_of_type(each, inner[1]) for each in value.values())
+    if isinstance(value, tuple):
+        return origin is tuple and all(_is_of_type(each, inner[0]) for each in value)
+    return hint is Any or isinstance(value, origin or hint)
 
 
 def _find_schemes(description: State) -> list[str]:

@@ -28,6 +28,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from polytomy.calibration.calibrators import TemperatureCalibrator
+from polytomy.datasets.arrays import write_vectors
 from polytomy.errors import ArgumentError, ModelFileError, SchemeError
 from polytomy.files import open_atomically
 from polytomy.learners.borders import BorderMachine
@@ -110,17 +111,10 @@ def write_borders(classifier: Any, control: str | os.PathLike[str]) -> None:
     columns, signs = arrangement.columns.tolist(), arrangement.signs.tolist()
     for partition, column, sign in zip(arrangement.scheme.partitions, columns, signs, strict=True):
         machine, name = models[column], str(partition.binary)
-        _write_rows(path.with_name(name + BORDERS_SUFFIX), machine.borders)
-        _write_rows(path.with_name(name + GRADIENTS_SUFFIX), sign * machine.gradients)
+        write_vectors(path.with_name(name + BORDERS_SUFFIX), machine.borders)
+        write_vectors(path.with_name(name + GRADIENTS_SUFFIX), sign * machine.gradients)
     with open_atomically(path) as file:
         file.write(f"{arrangement.scheme}\n".encode())
-
-
-def _write_rows(path: Path, rows: NDArray[np.float64]) -> None:
-    """Write a matrix as a binary file of libAGF."""
-    with open_atomically(path) as file:
-        file.write(rows.shape[1].to_bytes(_HEADER_BYTES, "little"))
-        file.write(rows.astype("<f4").tobytes())
 
 
 # -- normalisation ---------------------------------------------------------------------------------

@@ -220,7 +220,8 @@ def _read_composition(state: State) -> Composition:
     if not len(classes):
         raise state.fault("classes", "one label or more")
     binaries = state.parts("binaries", "binary")
-    columns = [_read_item(state, "columns", k, len(binaries)) for k in _range(state, "columns")]
+    n_columns = len(state.items("columns"))
+    columns = [_read_item(state, "columns", k, len(binaries)) for k in range(n_columns)]
     texts, solvers = state.texts("schemes"), state.texts("solvers")
     if not texts or len(texts) != len(columns):
         raise state.fault("columns", f"an array for each of {len(texts)} schemes")
@@ -256,10 +257,6 @@ def _read_composition(state: State) -> Composition:
     )
     _check_parts(composition, state)
     return composition
-
-
-def _range(state: State, name: str) -> range:
-    return range(len(state.items(name)))
 
 
 def _read_item(state: State, name: str, number: int, below: int) -> NDArray[np.intp]:

@@ -143,7 +143,10 @@ def save(
     description = {
         "versions": _installed_versions(),
         "metadata": packer.pack(dict(metadata or {})),
-        "info": {**info, "classes": pack_labels(info["classes"])},
+        "info": {
+            name: pack_labels(each) if name == "classes" else packer.pack(each)
+            for name, each in info.items()
+        },
         "model": packer.pack(model),
     }
     arrays = packer.arrays()

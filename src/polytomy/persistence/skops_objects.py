@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import sklearn
 from scipy.interpolate import BSpline
-from scipy.sparse import csr_matrix, issparse, sparray, spmatrix
+from scipy.sparse import issparse, sparray, spmatrix
 from sklearn.base import BaseEstimator
 from sklearn.ensemble._bagging import BaseBagging
 from sklearn.ensemble._forest import BaseForest
@@ -38,6 +38,7 @@ from sklearn.tree._tree import Tree
 
 from polytomy.errors import Argument, ArgumentError, ModelFileError, PolytomyWarning, warn_caller
 from polytomy.files import read_array_header
+from polytomy.inputs.sparse import check_sparse
 from polytomy.persistence.archive import ZIP_ERRORS, find_size_problem, read_member
 
 #: Types and functions of scikit-learn and what it uses that are trusted besides those of skops.
@@ -225,14 +226,6 @@ def _parts_of(value: Any) -> Iterable[Any]:
     return list(getattr(value, "__dict__", {}).values())
 
 
-def _check_sparse(matrix: Any) -> None:
-    if matrix.format in ("csr", "csc", "bsr"):
-        matrix.check_format(full_check=True)
-    else:
-        # The other formats are checked when they are converted.
-        csr_matrix(matrix).check_format(full_check=True)
-
-
 def _check_machine(machine: Any) -> None:
     """Raise ValueError unless LIBSVM can use the arrays of a fitted machine."""
     if not hasattr(machine, "support_"):
@@ -369,8 +362,8 @@ def _check_spline(spline: BSpline) -> None:
 
 
 #: What follows indices without checking them, and what checks it.
-_CHECKS: tuple[tuple[Any, Callable[[Any], None]], ...] = (
-    ((spmatrix, sparray), _check_sparse),
+_CHECKS: tuple[tuple[Any, Callable[[Any], object]], ...] = (
+    ((spmatrix, sparray), check_sparse),
     (BaseLibSVM, _check_machine),
     (Tree, _check_tree),
     ((BaseDecisionTree, BaseForest, BaseBagging, BaseGradientBoosting), _check_tree_features),

@@ -33,21 +33,26 @@ class FittedClassifier(NamedTuple):
         composition: Composition = self.classifier.composition_
         return composition
 
-    def decisions(self, X: Any) -> NDArray[np.float64]:
-        """Return the answers of the binaries, in the order of the partitions."""
+    def transform(self, X: Any) -> Any:
+        """Return samples as the classifier takes them."""
         for step in self.before:
             X = step.transform(X)
-        return np.asarray(self.classifier.decisions(X))
+        return X
+
+    def decisions(self, X: Any) -> NDArray[np.float64]:
+        """Return the answers of the binaries, in the order of the partitions."""
+        return np.asarray(self.classifier.decisions(self.transform(X)))
 
 
-def find_fitted(estimator: Any) -> FittedClassifier:
+def find_fitted(estimator: Any, *attributes: str) -> FittedClassifier:
     """Return the fitted polytomy classifier in an estimator, a pipeline or a search.
 
-    Raises NotFittedError if it is not fitted, and ArgumentError if there is none.
+    Raises NotFittedError if it is not fitted, and ArgumentError if there is none. A model with
+    another of the attributes is also returned: regressors have ``classifier_``.
     """
     before: list[Any] = []
     inner = estimator
-    while not hasattr(inner, "composition_"):
+    while not any(hasattr(inner, name) for name in ("composition_", *attributes)):
         steps, last = split_pipeline(inner)
         before += steps
         # scikit-learn's searches and SchemeSearchCV store the model that they refit on all rows.

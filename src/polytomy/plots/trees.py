@@ -16,9 +16,10 @@ from polytomy.metrics import node_scores
 from polytomy.metrics.metric import check_judged_samples
 from polytomy.plots import canvas
 from polytomy.plots.fitted import ask_probabilities, find_class_indices, find_fitted, scheme_of
-from polytomy.plots.layout import COLUMN, TreeLayout, distances_at_nodes, place_nodes
+from polytomy.plots.layout import distances_at_nodes
 from polytomy.plots.matrices import draw_cells
 from polytomy.scheme import Node, Scheme
+from polytomy.scheme.pictures import COLUMN, TreeLayout, place_nodes
 
 _ROW = 0.32  # inches per class
 _LOW_ROW, _NARROW_COLUMN = 0.16, 0.12  # for classes and levels beyond these numbers

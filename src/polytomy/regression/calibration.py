@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
 from polytomy.regression.distribution import BinnedDistribution
-from polytomy.states import LARGEST, State, field_values, stored_as
+from polytomy.states import LARGEST, State, stored_as
 
 Floats = NDArray[np.float64]
 
@@ -47,10 +47,6 @@ class CumulativeScaling:
 
     slope: float = 1.0
     shift: float = 0.0
-
-    def state(self) -> dict[str, Any]:
-        """Return the slope and the shift."""
-        return field_values(self)
 
     @classmethod
     def from_state(cls, state: State) -> CumulativeScaling:
@@ -189,10 +185,6 @@ class IntervalCorrection:
     distances: Floats
     reached: Floats
     n_effective: float
-
-    def state(self) -> dict[str, Any]:
-        """Return all fields."""
-        return field_values(self)
 
     @classmethod
     def from_state(cls, state: State) -> IntervalCorrection:

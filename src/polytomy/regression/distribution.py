@@ -12,7 +12,7 @@ from polytomy.errors import ArgumentError
 from polytomy.inputs.arguments import count_things
 from polytomy.inputs.numbers import check_levels
 from polytomy.metrics.continuous import crps_of_bins
-from polytomy.states import State, field_values, stored_as
+from polytomy.states import State, stored_as
 
 Floats = NDArray[np.float64]
 
@@ -299,10 +299,6 @@ class TargetBins:
         probabilities : array of shape (n_samples, n_bins)
         """
         return np.asarray(probabilities[:, self.bin_of] * self.shares)
-
-    def state(self) -> dict[str, Any]:
-        """Return all fields."""
-        return field_values(self)
 
     @classmethod
     def from_state(cls, state: State) -> TargetBins:

@@ -66,7 +66,7 @@ class PolytomyRegressor(
         As for `PolytomyClassifier`. "auto" would learn no decoder from small bins, although each
         cut between bins has all samples.
     solver, calibration, cv, models, n_jobs, random_state, verbose, memory_budget, \
-prediction_dtype, shared_preprocessing
+prediction_dtype, shared_preprocessing, validation
         As for `PolytomyClassifier`. The solver must give probabilities.
 
     Attributes
@@ -119,6 +119,7 @@ prediction_dtype, shared_preprocessing
         memory_budget: float | None = None,
         prediction_dtype: Any = "float64",
         shared_preprocessing: bool = False,
+        validation: str | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_bins = n_bins
@@ -135,6 +136,7 @@ prediction_dtype, shared_preprocessing
         self.memory_budget = memory_budget
         self.prediction_dtype = prediction_dtype
         self.shared_preprocessing = shared_preprocessing
+        self.validation = validation
 
     @undone_if_interrupted
     def fit(

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.markup import Child, Markup, tag
 from polytomy.plots.layout import shade_confusion, shares_of_rows
-from polytomy.report.markup import Child, Markup, tag
 from polytomy.report.tables import Name
 from polytomy.trials import Cell
 from polytomy.trials.results import format_cell
@@ -128,6 +128,16 @@ def draw_x_axis(
     return drawn
 
 
+def _draw_y_axis(scale: Scale, left: float, right: float) -> list[Markup]:
+    """Draw the numbers of a vertical axis, with grid lines."""
+    drawn = []
+    for value in scale.ticks(4):
+        y = scale(value)
+        drawn.append(tag("path", d=f"M{left:g} {y:.1f}H{right:g}", class_="grid"))
+        drawn.append(tag("text", format_number(value), x=left - 5, y=y + 3.5, class_="tick end"))
+    return drawn
+
+
 def draw_y_title(title: str, middle: float) -> Markup:
     """Draw the title of a vertical axis at the left edge of a figure."""
     turn = f"rotate(-90 10 {middle:g})"
@@ -202,20 +212,34 @@ _RELIABILITY_WIDTH, _RELIABILITY_HEIGHT = (
 )
 
 
-def draw_confusion(counts: Floats, classes: Sequence[str], label: str) -> Markup:
+Links = Mapping[tuple[int, int], str]
+"""Addresses of cells of a confusion matrix."""
+
+
+def draw_confusion(
+    counts: Floats, classes: Sequence[str], label: str, links: Links | None = None
+) -> Markup:
     """Draw a confusion matrix: rows are the true classes, columns the predicted ones.
 
     Squares are shaded by their share of the row. Errors have their own colour, and a logarithmic
-    scale that shows rare ones too.
+    scale that shows rare ones too. A click on a number with a link follows it.
     """
     shades = shade_confusion(shares_of_rows(counts))
     levels = np.sign(shades) * np.ceil(np.abs(shades) * _N_SHADES)
-    texts = [[f"{value:g}" if value else "" for value in row] for row in counts]
+    texts = [
+        [_link(f"{value:g}", links, (i, k)) if value else "" for k, value in enumerate(row)]
+        for i, row in enumerate(counts)
+    ]
     corner = "true class ↓ predicted class →"
     return _shade_table(levels, ("right", "wrong"), texts, classes, label, corner)
 
 
-def list_errors(counts: Floats, classes: Sequence[str]) -> Markup:
+def _link(text: Child, links: Links | None, place: tuple[int, int]) -> Child:
+    address = (links or {}).get(place)
+    return text if address is None else tag("a", text, href=address)
+
+
+def list_errors(counts: Floats, classes: Sequence[str], links: Links | None = None) -> Markup:
     """Return how many predictions of a confusion matrix are wrong, and the most frequent errors."""
     wrong = counts * ~np.eye(len(classes), dtype=bool)
     totals = counts.sum(axis=1)
@@ -224,9 +248,7 @@ def list_errors(counts: Floats, classes: Sequence[str]) -> Markup:
     lines = [
         tag(
             "li",
-            tag("b", classes[i]),
-            " predicted as ",
-            tag("b", classes[k]),
+            _link([tag("b", classes[i]), " predicted as ", tag("b", classes[k])], links, (i, k)),
             f": {wrong[i, k]:g} ({wrong[i, k] / totals[i]:.1%})",
         )
         for i, k in found
@@ -255,7 +277,7 @@ def draw_distances(distances: Floats, classes: Sequence[str], label: str) -> Mar
 def _shade_table(
     levels: Floats,
     colours: Sequence[str],
-    texts: Sequence[Sequence[str]],
+    texts: Sequence[Sequence[Child]],
     classes: Sequence[str],
     label: str,
     corner: str = "",
@@ -343,6 +365,76 @@ def draw_reliability(table: Floats, label: str, colour: str) -> Markup:
     return svg(_RELIABILITY_WIDTH, _RELIABILITY_HEIGHT, label, drawn, axis, side)
 
 
+_PLOT_HEIGHT = 230
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, WIDTH - 12.0, 10.0, _PLOT_HEIGHT - _BELOW
+
+
+def draw_points(
+    points: Floats,
+    titles: tuple[str, str],
+    label: str,
+    *,
+    is_line: bool = True,
+    has_diagonal: bool = False,
+    bars: Floats | None = None,
+) -> Markup:
+    """Draw points, joined by a line or not.
+
+    Parameters
+    ----------
+    points : array of shape (n_points, 2), across and up
+    titles : titles of the two axes
+    label : description for screen readers
+    is_line : whether a line joins the points
+    has_diagonal : whether to draw the line where both are equal, with the same scale on both axes
+    bars : array of shape (n_points, n_bars, 2), optional
+        Lower and upper ends of vertical bars at each point, the longest first.
+    """
+    heights = points[:, 1] if bars is None else np.append(points[:, 1], bars.ravel())
+    ranges = [points[:, 0], heights]
+    if has_diagonal:
+        ranges = [np.append(*ranges)] * 2
+    across, up = fit_scale(ranges[0], _LEFT, _RIGHT), fit_scale(ranges[1], _BOTTOM, _TOP)
+    drawn = draw_x_axis(across, _TOP, _BOTTOM, titles[0]) + _draw_y_axis(up, _LEFT, _RIGHT)
+    if has_diagonal:
+        drawn.append(
+            tag("path", d=f"M{_LEFT:g} {_BOTTOM:g}L{_RIGHT:g} {_TOP:g}", class_="diagonal")
+        )
+    for k, ends in enumerate([] if bars is None else bars.swapaxes(0, 1)):
+        middles = [across(x) for x in points[:, 0].tolist()]
+        lines = [
+            f"M{x:.1f} {up(low):.1f}V{up(high):.1f}"
+            for x, (low, high) in zip(middles, ends.tolist(), strict=True)
+        ]
+        drawn.append(tag("path", d="".join(lines), class_=f"bars b{k}"))
+    places = [(across(x), up(y)) for x, y in points.tolist()]
+    line = tag("path", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)) if is_line else None
+    hints = [f"{titles[0]} {x:.4g}: {titles[1]} {y:.4g}" for x, y in points.tolist()]
+    spots = [
+        tag("circle", tag("title", hint), cx=x, cy=y, r=3.2 if is_line else 2.2)
+        for (x, y), hint in zip(places, hints, strict=True)
+    ]
+    side = draw_y_title(titles[1], (_TOP + _BOTTOM) / 2)
+    curve = tag("g", line, spots, class_="curve c0")
+    return svg(WIDTH, _PLOT_HEIGHT, label, drawn, curve, side)
+
+
+def draw_histogram(counts: Floats, edges: Floats, titles: tuple[str, str], label: str) -> Markup:
+    """Draw a histogram, with a dashed line at the mean height of its bars."""
+    across = Scale(float(edges[0]), float(edges[-1]), _LEFT, _RIGHT)
+    up = Scale(0.0, float(counts.max()) * 1.06, _BOTTOM, _TOP)
+    drawn = draw_x_axis(across, _TOP, _BOTTOM, titles[0]) + _draw_y_axis(up, _LEFT, _RIGHT)
+    for low, high, count in zip(edges[:-1], edges[1:], counts.tolist(), strict=True):
+        hint = f"{low:.4g} to {high:.4g}: {count:g}"
+        x, y = across(low), up(count)
+        size = {"width": across(high) - x - 1, "height": _BOTTOM - y}
+        drawn.append(tag("rect", tag("title", hint), x=x + 0.5, y=y, **size, class_="bar"))
+    middle = up(float(counts.mean()))
+    drawn.append(tag("path", d=f"M{_LEFT:g} {middle:.1f}H{_RIGHT:g}", class_="diagonal"))
+    side = draw_y_title(titles[1], (_TOP + _BOTTOM) / 2)
+    return svg(WIDTH, _PLOT_HEIGHT, label, drawn, side)
+
+
 # -- comparisons of models -------------------------------------------------------------------------
 
 
@@ -409,11 +501,7 @@ def draw_scores_against_time(
     left, right, top, bottom = 44.0, WIDTH - 12.0, 10.0, _TIME_HEIGHT - _BELOW
     across = fit_scale([point.seconds for point in points], left, right, may_be_log=True)
     up = fit_scale([end for point in points for end in _ends(point.score)], bottom, top)
-    drawn = draw_x_axis(across, top, bottom, time_title)
-    for value in up.ticks(4):
-        y = up(value)
-        drawn.append(tag("path", d=f"M{left:g} {y:.1f}H{right:g}", class_="grid"))
-        drawn.append(tag("text", format_number(value), x=left - 5, y=y + 3.5, class_="tick end"))
+    drawn = draw_x_axis(across, top, bottom, time_title) + _draw_y_axis(up, left, right)
     places = [(across(point.seconds), up(point.score.mean)) for point in points]
     labels: dict[int, list[str]] = {}
     for k, (point, place) in enumerate(zip(points, places, strict=True)):

@@ -1,88 +1,14 @@
-"""Build HTML and SVG so that text can never become markup, and pages from them.
-
-Most of a report is computed: tables, lists and figures. A template language would add a dependency
-and still leave the figures to code. So one function builds all elements, and escapes everything
-that is not already markup. Nothing here knows what a page is about.
-"""
+"""Pages, and the parts that they are built from. Nothing here knows what a page is about."""
 
 from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
-from html import escape
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-_VOID = frozenset({"br", "hr", "meta"})
-# SVG elements that may be self-closing.
-_SHAPES = frozenset({"circle", "line", "path", "rect"})
-_MOST_DECIMALS = 2
-
-
-class Markup(str):
-    """Text that is already markup, and is not escaped again."""
-
-    __slots__ = ()
-
-
-Child = object
-"""Markup, text or a number (escaped), None, or an iterable of these."""
-
-
-def tag(name: str, /, *children: Child, **attributes: object) -> Markup:
-    """Return an element.
-
-    Parameters
-    ----------
-    name : name of the element
-    children : content; everything except Markup is escaped
-    attributes : attributes, with underscores for hyphens; a trailing one is dropped (``class_``)
-        None and False omit an attribute; True gives one without a value.
-
-    Examples
-    --------
-    >>> tag("p", "a < b ", tag("b", 7), None, class_="note", data_value=0.5)
-    '<p class="note" data-value="0.5">a &lt; b <b>7</b></p>'
-    >>> tag("circle", r=1.23456)
-    '<circle r="1.23"/>'
-    """
-    opening = name + "".join(_attribute(key, value) for key, value in attributes.items())
-    if name in _VOID:
-        return Markup(f"<{opening}>")
-    inner = join(children)
-    if not inner and name in _SHAPES:
-        return Markup(f"<{opening}/>")
-    return Markup(f"<{opening}>{inner}</{name}>")
-
-
-def join(children: Child) -> Markup:
-    """Concatenate children.
-
-    Examples
-    --------
-    >>> join(["<", Markup("<br>"), None, [1, 2]])
-    '&lt;<br>12'
-    """
-    if isinstance(children, Markup):
-        return children
-    if children is None:
-        return Markup()
-    if isinstance(children, Iterable) and not isinstance(children, str):
-        return Markup("".join(map(join, children)))
-    return Markup(escape(str(children)))
-
-
-def _attribute(key: str, value: object) -> str:
-    if value is None or value is False:
-        return ""
-    name = key.rstrip("_").replace("_", "-")
-    if value is True:
-        return f" {name}"
-    if isinstance(value, float):
-        # Hundredths of a pixel are enough; exact numbers are passed as text.
-        value = f"{value:.{_MOST_DECIMALS}f}".rstrip("0").rstrip(".")
-    return f' {name}="{escape(str(value))}"'
+from polytomy.markup import Child, Markup, tag
 
 
 def html_page(
@@ -185,6 +111,16 @@ def tabs(panels: Sequence[Panel], label: str, level: int = 3) -> Markup:
     return tag("div", made, class_=class_, data_label=label)
 
 
+def choices(panels: Iterable[Panel], hint: str) -> Markup:
+    """Return panels one below the other; the script shows the first, or the one that is linked."""
+    made = [
+        tag("section", tag("h4", panel.title), panel.content, id=panel.key, class_="panel",
+            tabindex="-1")
+        for panel in panels
+    ]  # fmt: skip
+    return tag("div", tag("p", hint, class_="note"), tag("div", made, class_="choices"))
+
+
 def figure(caption: Child, drawn: Markup) -> Markup:
     """Return a figure with its caption above it."""
     return tag("figure", tag("figcaption", caption), tag("div", drawn, class_="canvas"))
@@ -195,9 +131,15 @@ def gallery(figures: Iterable[Markup], class_: str = "") -> Markup:
     return tag("div", figures, class_=f"gallery {class_}".strip())
 
 
-def details(summary: Child, *content: Child) -> Markup:
+def note(*content: Child) -> Markup:
+    """Return a paragraph in small print."""
+    return tag("p", content, class_="note")
+
+
+def details(summary: Child, *content: Child, key: str | None = None) -> Markup:
     """Return content that is collapsed until its summary is clicked."""
-    return tag("details", tag("summary", summary), tag("div", content, class_="unfolded"))
+    unfolded = tag("div", content, class_="unfolded")
+    return tag("details", tag("summary", summary), unfolded, id=key)
 
 
 def heading(text: Child, *, first: str | None = None, is_number: bool = True) -> Markup:
@@ -238,6 +180,42 @@ def data_table(caption: str, heads: Iterable[Markup], rows: Iterable[Iterable[Ma
     )
     # A tab stop lets keyboards scroll the box.
     return tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=caption)
+
+
+class Column(NamedTuple):
+    """A column of a table: its values are numbers if it has a format, and content if not."""
+
+    title: str
+    values: Sequence[Any]
+    format: str | None = None
+
+    def cells(self) -> list[Markup]:
+        """Return a cell for each value; None and NaN are left empty, and sorted last."""
+        if self.format is None:
+            return [tag("td", value) for value in self.values]
+        return [
+            number_cell(None) if value is None or value != value
+            else number_cell(value, f"{value:{self.format}}".replace("-", "−"))
+            for value in self.values
+        ]  # fmt: skip
+
+
+def column_table(caption: str, names: Column, *columns: Column) -> Markup:
+    """Return a sortable table, given its columns; those of numbers show the largest first.
+
+    Parameters
+    ----------
+    caption : content of the table, for screen readers
+    names : the first column, with a name for each row
+    columns : the other columns
+    """
+    heads = [
+        heading(each.title, first=each.format and "largest", is_number=each.format is not None)
+        for each in (names, *columns)
+    ]
+    cells = [[tag("th", name, scope="row") for name in names.values]]
+    cells += [each.cells() for each in columns]
+    return data_table(caption, heads, zip(*cells, strict=True))
 
 
 def definition_list(items: Iterable[tuple[Child, Child]], class_: str = "facts") -> Markup:

@@ -100,17 +100,45 @@ function makeTabs(group) {
   selectTab(0);
 }
 
+function makeChoices(group) {
+  const panels = [...group.children];
+  const choose = (chosen) => panels.forEach((panel) => {
+    if (panel === chosen) panel.removeAttribute("hidden");
+    else panel.setAttribute("hidden", "until-found");
+  });
+  panels.forEach((panel) => {
+    panel.addEventListener("beforematch", () => choose(panel));
+    panel.addEventListener("show-panel", () => choose(panel));
+  });
+  choose(panels[0]);
+}
+
 // A link into a hidden panel shows it.
-function showTarget() {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+function show(id) {
+  const target = document.getElementById(decodeURIComponent(id));
   if (!target) return;
   for (let panel = target.closest(".panel"); panel; panel = panel.parentElement.closest(".panel")) {
     panel.dispatchEvent(new Event("show-panel"));
   }
-  target.scrollIntoView();
+  if (target.matches("details")) target.open = true;
+  const isChoice = target.parentElement.matches(".choices");
+  target.scrollIntoView(isChoice ? { block: "nearest" } : {});
+  if (isChoice) target.focus({ preventScroll: true });
+}
+
+function showTarget() {
+  show(location.hash.slice(1));
 }
 
 document.querySelectorAll("table.sortable").forEach(makeSortable);
 document.querySelectorAll(".tab-group").forEach(makeTabs);
+document.querySelectorAll(".choices").forEach(makeChoices);
+// In a frame of a notebook, a fragment is relative to the notebook.
+addEventListener("click", (event) => {
+  const link = event.target.closest('a[href^="#"]');
+  if (!link || location.protocol !== "about:") return;
+  event.preventDefault();
+  show(link.getAttribute("href").slice(1));
+});
 addEventListener("hashchange", showTarget);
 if (location.hash) showTarget();

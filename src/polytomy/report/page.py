@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from polytomy.inputs.arguments import count_things
+from polytomy.markup import Child, Markup, tag
 from polytomy.report.figures import (
     MOST_CLASSES,
     draw_confusion,
@@ -18,8 +19,6 @@ from polytomy.report.figures import (
     list_errors,
 )
 from polytomy.report.markup import (
-    Child,
-    Markup,
     Panel,
     definition_list,
     details,
@@ -28,7 +27,6 @@ from polytomy.report.markup import (
     html_page,
     section,
     tabs,
-    tag,
 )
 from polytomy.report.results import (
     count_trials,

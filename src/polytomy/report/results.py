@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
+from polytomy.markup import Child, Markup, tag
+from polytomy.metrics.scores import HEADLINE
 from polytomy.report import tables
 from polytomy.report.figures import TimedScore, draw_scores, draw_scores_against_time
 from polytomy.report.markup import (
-    Child,
-    Markup,
     Panel,
     data_table,
     figure,
@@ -17,11 +17,10 @@ from polytomy.report.markup import (
     number_cell,
     section,
     tabs,
-    tag,
 )
 from polytomy.trials import MEASURES, Cell, Results, Table, summarise
 from polytomy.trials.results import Interval, PairName, format_cell
-from polytomy.trials.summary import HEADLINE, Lead, compare_on, find_lead
+from polytomy.trials.summary import Lead, compare_on, find_lead
 
 _FURTHER = ("log_loss", "fit_seconds", "predict_seconds")
 """Measures next to the accuracy, in the first table."""

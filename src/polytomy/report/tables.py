@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from polytomy.report.markup import Markup, data_table, heading, number_cell, tag
+from polytomy.markup import Markup, tag
+from polytomy.report.markup import data_table, heading, number_cell
 from polytomy.trials import Cell, Measure, Results, Table
 from polytomy.trials.results import PairName, format_cell
 

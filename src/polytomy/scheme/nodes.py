@@ -91,7 +91,7 @@ def one_model_code(n_branches: int) -> CodingMatrix:
     return TWO_WAY if n_branches == 2 else direct(n_branches)
 
 
-class Split(NamedTuple):
+class Division(NamedTuple):
     """A node to grow: its binaries, its code, and the items that its branches grow from."""
 
     binaries: tuple[BinaryName, ...]
@@ -100,7 +100,7 @@ class Split(NamedTuple):
 
 
 def grow_nodes(
-    root: Any, divide: Callable[[Any, int], Split | Label]
+    root: Any, divide: Callable[[Any, int], Division | Label]
 ) -> tuple[list[Label], list[Node]]:
     """Return the labels and nodes of a scheme that grows from its root, in preorder.
 
@@ -111,12 +111,12 @@ def grow_nodes(
         Returns the node that the item grows into, or the label of its class.
     """
     labels: list[Label] = []
-    nodes: list[tuple[Split, list[BranchRef]]] = []
+    nodes: list[tuple[Division, list[BranchRef]]] = []
     waiting: list[tuple[Any, list[BranchRef]]] = [(root, [])]
     while waiting:
         item, siblings = waiting.pop()
         found = divide(item, len(nodes))
-        if not isinstance(found, Split):
+        if not isinstance(found, Division):
             siblings.append(ClassRef(len(labels)))
             labels.append(found)
             continue

@@ -23,7 +23,7 @@ from polytomy.errors import (
 )
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.language import MAX_CHARACTERS, parse_text
-from polytomy.language.lexer import Kind, Report, Source, Span, tokenize
+from polytomy.language.lexer import Report, Source, Span, TokenKind, tokenize
 from polytomy.language.parser import (
     Branch,
     Coded,
@@ -40,8 +40,8 @@ from polytomy.scheme.nodes import (
     DEFAULT_BASE,
     TWO_WAY,
     BinaryName,
+    Division,
     Label,
-    Split,
     branch_base,
     grow_nodes,
     number_binaries,
@@ -170,7 +170,7 @@ class _Resolver:
         self.report.raise_if_any()
         return Scheme(labels, nodes), tuple(self.warnings)
 
-    def _divide(self, item: tuple[Branch, _Level, int], number: int) -> Split | Label:
+    def _divide(self, item: tuple[Branch, _Level, int], number: int) -> Division | Label:
         branch, level, position = item
         if isinstance(branch, Leaf):
             return self._read_class(branch.label)
@@ -187,7 +187,7 @@ class _Resolver:
 
     def _read_model(
         self, branch: OneModel | Coded | Designed, level: _Level, position: int, number: int
-    ) -> Split:
+    ) -> Division:
         inherited = DEFAULT_BASE
         if level.base is not None:
             inherited = branch_base(level.base, position, number)
@@ -205,7 +205,7 @@ class _Resolver:
         if any(not isinstance(child, Leaf) for child in branch.branches):
             inner.base = own_base(binaries, inherited)
         items = [(child, inner, i) for i, child in enumerate(branch.branches)]
-        return Split(binaries, code, items)
+        return Division(binaries, code, items)
 
     # -- binaries -------------------------------------------------------------------------------
 
@@ -383,7 +383,7 @@ def _index_places(source: Source, partition: WrittenPartition) -> list[tuple[int
     return [
         (int(token.text), Span(token.start + offset, token.end + offset))
         for token in tokenize(piece)
-        if token.kind is Kind.INTEGER
+        if token.kind is TokenKind.INTEGER
     ]
 
 

@@ -19,11 +19,11 @@ from polytomy.scheme.coding_matrix import CodingMatrix
 from polytomy.scheme.nodes import (
     BinaryName,
     ClassRef,
+    Division,
     Label,
     Node,
     NodeRef,
     Partition,
-    Split,
     find_branch_starts,
     grow_nodes,
     name_nodes,
@@ -187,6 +187,11 @@ class Scheme:
         classes = count_things(len(self.classes), "class", "classes")
         return f"<Scheme: {kind}, {classes}, {count_things(self.n_partitions, 'partition')}>"
 
+    def _repr_html_(self) -> str:
+        from polytomy.scheme.pictures import scheme_as_html  # only notebooks need it
+
+        return scheme_as_html(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Scheme, (self.classes, self.nodes)
 
@@ -271,7 +276,7 @@ def _unfold(scheme: Scheme) -> Scheme:
     Classes are in the order of the tree. Raises SchemeError for a code that is not a tree.
     """
 
-    def divide(item: Any, number: int) -> Split | Label:
+    def divide(item: Any, number: int) -> Division | Label:
         # An item is a branch of the scheme, or a pair (node, partition of its code).
         if isinstance(item, ClassRef):
             return scheme.classes[item.index]
@@ -286,7 +291,7 @@ def _unfold(scheme: Scheme) -> Scheme:
             partition = int(node.code.tree.order[0])
         below = node.code.tree.children_of(partition)
         items = [node.branches[~child] if child < 0 else (position, child) for child in below]
-        return Split((node.binaries[partition],), one_model_code(len(below)), items)
+        return Division((node.binaries[partition],), one_model_code(len(below)), items)
 
     return Scheme(*grow_nodes(NodeRef(0) if scheme.nodes else ClassRef(0), divide))
 
@@ -360,6 +365,11 @@ class SchemeEnsemble:
             f"<SchemeEnsemble: {len(self)} schemes, {len(self.classes)} classes, "
             f"{self.n_dichotomies} different dichotomies>"
         )
+
+    def _repr_html_(self) -> str:
+        from polytomy.scheme.pictures import scheme_as_html  # only notebooks need it
+
+        return scheme_as_html(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SchemeEnsemble, (self.schemes,)

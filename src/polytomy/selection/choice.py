@@ -19,6 +19,7 @@ from polytomy.calibration.pooling import pool_held_out
 from polytomy.errors import SchemeError
 from polytomy.learners.workload import TrainingOptions
 from polytomy.metrics import Metric
+from polytomy.metrics.scores import DECIDING
 from polytomy.model.arrangement import AUTO, Solver, gives_probabilities
 from polytomy.model.fitting import (
     TrainedBinaries,
@@ -48,9 +49,6 @@ from polytomy.selection.race import (
 )
 
 Floats = NDArray[np.float64]
-
-DEFAULT_SCORING = ("log_loss", "uncertainty_coefficient")
-"""The metrics of a search: one of probabilities, which decides, and one of predictions."""
 
 # With scheme="auto", a scheme takes the place of one-vs-one if its log-loss is lower by this many
 # standard errors of the difference. With one of them, chance chose worse schemes for small data.
@@ -343,7 +341,7 @@ def choose_scheme(
 
 def _log_loss(runner: Runner) -> float:
     (result,) = runner.folds
-    return result.scores["log_loss"]
+    return result.scores[DECIDING]
 
 
 def _compare(

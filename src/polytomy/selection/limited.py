@@ -20,6 +20,7 @@ from polytomy.inputs.seeds import RandomState
 from polytomy.learners.preparation import LIMIT_ATTRIBUTES, name_kind
 from polytomy.learners.problems import Dichotomy
 from polytomy.learners.workload import TrainingOptions
+from polytomy.metrics.scores import DECIDING
 from polytomy.model.arrangement import AUTO, Solver, gives_probabilities
 from polytomy.model.fitting import TrainedBinaries, TrainingPlan, plan_training
 from polytomy.model.out_of_fold import find_fold_rule, plan_folds
@@ -114,7 +115,7 @@ def choose_best(
     for number in range(len(plan.schemes)):
         own = trained.take(plan.columns_of(number))
         final = plan.only(number).compose(own, compared).final
-        losses.append(np.inf if final is None else final.score["log_loss"])
+        losses.append(np.inf if final is None else final.score[DECIDING])
     best = int(np.argmin(losses))
     found = trained.take(plan.columns_of(best))
     if training.final_calibration is None:

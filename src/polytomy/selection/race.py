@@ -42,6 +42,7 @@ from polytomy.learners.svm.suitability import (
 )
 from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.metrics import METRICS, JudgedSamples, Metric
+from polytomy.metrics.scores import HEADLINE
 from polytomy.model.arrangement import check_solver, facts_from
 from polytomy.model.composition import Composition
 from polytomy.model.fitting import TrainingPlan, fit_binaries, plan_training
@@ -307,7 +308,7 @@ def run_race(
         raise ArgumentError(
             Argument("scoring", deciding.name),
             " needs probabilities, but no candidate's solver gives them. Use ",
-            Argument("scoring", "accuracy"),
+            Argument("scoring", HEADLINE),
             ".",
         )
     race = Race([Runner(each) for each in candidates])

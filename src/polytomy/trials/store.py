@@ -27,6 +27,7 @@ from urllib.parse import quote
 
 from polytomy.errors import ArgumentError, DataError, PolytomyWarning
 from polytomy.files import open_atomically
+from polytomy.inputs.arguments import shorten
 
 _MANIFEST_NAME = "manifest.json"
 _MOST_SHOWN = 60
@@ -261,8 +262,8 @@ def _check_unchanged(
     changes = [
         "other pairs of schemes and solvers"
         if name == "pairs"
-        else f"{name}{on} was {_shorten_text(before.get(name))} and is now "
-        + _shorten_text(now[name])
+        else f"{name}{on} was {shorten(str(before.get(name)), _MOST_SHOWN)} and is now "
+        + shorten(str(now[name]), _MOST_SHOWN)
         for name in now
         if before.get(name) != now[name]
     ]
@@ -271,8 +272,3 @@ def _check_unchanged(
             f"The trials in {folder} were run with other settings: {'; '.join(changes)}. Use "
             "another folder for the results, or delete this one."
         )
-
-
-def _shorten_text(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"

@@ -12,7 +12,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from sklearn.svm import SVC
 
+from polytomy.inputs.arguments import shorten
 from polytomy.learners.specification import estimator_from
+from polytomy.metrics.scores import HEADLINE
 from polytomy.trials.datasets import CATALOGUE
 from polytomy.trials.protocol import PAPER_PAIRS, Protocol, describe_estimator
 from polytomy.trials.results import (
@@ -25,9 +27,6 @@ from polytomy.trials.results import (
     format_cell,
     mean_interval,
 )
-
-HEADLINE = "accuracy"
-"""The measure that decides which pair is best: all pairs have it, and it is widely known."""
 
 _MOST_NAMES = 3
 _MOST_CHARACTERS = 80
@@ -124,7 +123,7 @@ def describe_estimators(results: Results) -> str:
     known = [results.facts[name] for name in results.datasets if name in results.facts]
     texts = list(dict.fromkeys(facts["estimator"] for facts in known))
     if len(texts) == 1:
-        return _shorten(texts[0])
+        return shorten(texts[0], _MOST_CHARACTERS)
     return f"{len(texts)} binary classifiers (by dataset)" if texts else ""
 
 
@@ -205,10 +204,6 @@ def _describe_ranks(results: Results) -> str:
 
 def _name_pair(pair: PairName) -> str:
     return f"{pair[0]} ({pair[1]})" if pair[1] else pair[0]
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 1]}…"
 
 
 def _format(value: float) -> str:

@@ -143,3 +143,26 @@ def test_predictions_are_judged_by_a_hierarchy(polytomy, here, model):
     outcome = polytomy("evaluate", model, "iris.csv", "--hierarchy", "elm.control")
     assert outcome.code != 0
     assert "the scheme does not name classes 'versicolor', 'virginica'" in outcome.err
+
+
+def test_a_report_is_that_of_the_library(polytomy, model, here):
+    outcome = polytomy("evaluate", model, "iris.csv", "--report", "page.html", "--json")
+    assert json.loads(outcome.out)["samples"] == 150
+    data = read_data("iris.csv")
+    report = pt.ModelReport(pt.load(model), data.X, data.y, feature_names=data.feature_names)
+    assert Path("page.html").read_text(encoding="utf-8") == report.html
+    assert f"{data.feature_names[0]} = " in report.html
+
+
+def test_a_report_of_a_regressor_is_written(polytomy, here):
+    data = ["iris.csv", "--target", "petal_width"]
+    polytomy("train", *data, "--one-hot", "--regress", "--bins", "4", "-o", "r.polytomy")
+    outcome = polytomy("evaluate", "r.polytomy", *data, "--report", "page.html")
+    assert "rmse" in outcome.out
+    assert "PolytomyRegressor on 150 samples" in Path("page.html").read_text(encoding="utf-8")
+
+
+def test_a_report_does_not_overwrite_the_data(polytomy, model, here):
+    outcome = polytomy("evaluate", model, "iris.csv", "--report", "iris.csv")
+    assert outcome.code == 2
+    assert "iris.csv is also an input file" in outcome.err

@@ -1,12 +1,9 @@
-import warnings
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets
 
-from polytomy.inputs.training_data import are_plain_labels, is_plain_array
+from polytomy.inputs.training_data import is_plain_array
 
 PLAIN = [np.eye(3), np.zeros((1, 1)), np.eye(4)[1:3]]
 OTHERS = [
@@ -35,29 +32,3 @@ def test_scikit_learn_returns_plain_arrays_as_they_are(X):
 @pytest.mark.parametrize("X", OTHERS)
 def test_all_other_data_is_left_to_scikit_learn(X):
     assert not is_plain_array(X)
-
-
-@pytest.mark.parametrize(
-    "y", [np.array([3, 3, 7, 7]), np.array([True, False] * 2), np.array(["b", "a"] * 2)]
-)
-def test_scikit_learn_accepts_plain_labels_without_a_warning(y):
-    assert are_plain_labels(y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        check_classification_targets(y)
-
-
-@pytest.mark.parametrize(
-    "y",
-    [
-        [0, 1, 0, 1],
-        np.array([0.5, 1.5] * 4),
-        np.array([["a"], ["b"]]),
-        np.array(["a", None] * 2, dtype=object),
-        np.arange(30),  # scikit-learn warns that they may be numbers to predict
-        np.array([], dtype=int),
-        np.ma.array([0, 1, 0, 1]),
-    ],
-)
-def test_all_other_labels_are_left_to_scikit_learn(y):
-    assert not are_plain_labels(y)

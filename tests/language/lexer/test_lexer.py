@@ -4,9 +4,9 @@ from hypothesis import strategies as st
 
 from polytomy.language.lexer import (
     MAX_PROBLEMS,
-    Kind,
     Report,
     Source,
+    TokenKind,
     escape_quoted,
     is_bare_word,
     is_name,
@@ -69,7 +69,7 @@ def test_a_token_knows_its_place():
     text = ' ab {\n "c d" }'
     for token in tokenize(Report(Source(text))):
         piece = text[token.start : token.end]
-        assert piece == (f'"{token.text}"' if token.kind is Kind.QUOTED else token.text)
+        assert piece == (f'"{token.text}"' if token.kind is TokenKind.QUOTED else token.text)
 
 
 def test_reading_stops_after_too_many_problems():

@@ -21,8 +21,8 @@ from polytomy.routines.compiled.kernels import BLOCK, rounded_values
 from polytomy.routines.compiled.smo_steps import (
     NEVER,
     Considered,
+    DualProblem,
     Limits,
-    Problem,
     add_multiple,
     add_multiples,
     choose_fall,
@@ -107,7 +107,7 @@ def _train_machines(
             _load_all_rows(rows, considered.samples)
         for run in range(n_runs):
             b, gradient = coefficients[run, first:last], gradients[run, first:last]
-            problem = Problem(diagonal[first:last], lower, upper, b, gradient)
+            problem = DualProblem(diagonal[first:last], lower, upper, b, gradient)
             for t in range(n_samples):
                 lower[t] = 0.0 if sides[t] > 0 else -bounds[run, first + t]
                 upper[t] = bounds[run, first + t] if sides[t] > 0 else 0.0
@@ -136,7 +136,7 @@ def _train_machines(
 
 
 @helper
-def _make_feasible(problem: Problem, coefficients: Floats, gradient: Floats) -> None:
+def _make_feasible(problem: DualProblem, coefficients: Floats, gradient: Floats) -> None:
     """Copy another run's coefficients, changed to satisfy the bounds and to sum to zero."""
     b = problem.coefficients
     n_samples = len(b)
@@ -163,7 +163,7 @@ def _make_feasible(problem: Problem, coefficients: Floats, gradient: Floats) -> 
 
 @helper
 def _start_from_multiple(
-    problem: Problem, signs: Floats, coefficients: Floats, gradient: Floats
+    problem: DualProblem, signs: Floats, coefficients: Floats, gradient: Floats
 ) -> None:
     """Start from the feasible multiple of another run's solution with the least dual."""
     b = problem.coefficients
@@ -189,7 +189,7 @@ def _start_from_multiple(
 
 @helper
 def _start_gradient(
-    problem: Problem,
+    problem: DualProblem,
     rows: _KernelRows,
     considered: Considered,
     coefficients: Floats,
@@ -214,7 +214,7 @@ def _start_gradient(
 
 @helper
 def _solve(
-    problem: Problem, rows: _KernelRows, considered: Considered, limits: Limits, stop: Flag
+    problem: DualProblem, rows: _KernelRows, considered: Considered, limits: Limits, stop: Flag
 ) -> int:
     """Take steps until the stopping rule holds; return their number.
 
@@ -303,7 +303,7 @@ def _solve(
 
 @helper
 def _complete_gradient(
-    problem: Problem,
+    problem: DualProblem,
     rows: _KernelRows,
     considered: Considered,
     n: int,
@@ -362,7 +362,7 @@ def _complement(samples: NDArray[np.int64], n: int, n_samples: int) -> Any:
 
 
 @helper
-def _offset(problem: Problem) -> float:
+def _offset(problem: DualProblem) -> float:
     """Return ρ: the mean gradient of the free samples, or the middle of the possible range."""
     total, n_free = 0.0, 0
     least, greatest = np.inf, NEVER

@@ -36,7 +36,7 @@ _FEWER_LANES = 32
 """A power of two, and half of it for loops that keep more numbers in each lane."""
 
 
-class Problem(NamedTuple):
+class DualProblem(NamedTuple):
     """One run: arrays of shape (m,), in the order of the samples."""
 
     diagonal: Any
@@ -82,7 +82,7 @@ def new_considered(n_samples: int) -> Any:
     return Considered(samples, gradient, diagonal, rise, fall)
 
 
-class Lanes(NamedTuple):
+class LaneMaxima(NamedTuple):
     """Workspace for the maxima of each lane."""
 
     slopes: Any
@@ -94,11 +94,13 @@ class Lanes(NamedTuple):
 @helper
 def new_lanes() -> Any:
     """Return a workspace for the maxima of each lane."""
-    return Lanes(np.empty(_LANES), np.empty(_LANES), np.empty(_FEWER_LANES), np.empty(_FEWER_LANES))
+    return LaneMaxima(
+        np.empty(_LANES), np.empty(_LANES), np.empty(_FEWER_LANES), np.empty(_FEWER_LANES)
+    )
 
 
 @helper
-def consider_all(considered: Considered, problem: Problem) -> None:
+def consider_all(considered: Considered, problem: DualProblem) -> None:
     """Consider all samples."""
     for t in range(len(problem.gradient)):
         considered.samples[t] = t
@@ -108,7 +110,7 @@ def consider_all(considered: Considered, problem: Problem) -> None:
 
 
 @helper
-def _note_freedom(considered: Considered, place: int, problem: Problem, t: int) -> None:
+def _note_freedom(considered: Considered, place: int, problem: DualProblem, t: int) -> None:
     considered.rise[place] = 0.0 if problem.coefficients[t] < problem.upper[t] else NEVER
     considered.fall[place] = 0.0 if problem.coefficients[t] > problem.lower[t] else NEVER
 
@@ -143,7 +145,7 @@ def compact(considered: Considered, n: int) -> int:
 
 
 @helper
-def choose_rise(considered: Considered, n: int, lanes: Lanes) -> Any:
+def choose_rise(considered: Considered, n: int, lanes: LaneMaxima) -> Any:
     """Return the position and slope of the steepest rise, the last one if several are equal."""
     gradient, rise, slopes = considered.gradient, considered.rise, lanes.slopes
     n_blocks = (n + _LANES - 1) // _LANES
@@ -183,7 +185,7 @@ def _largest(values: Floats, halves: Floats) -> float:
 
 @helper
 def choose_fall(
-    considered: Considered, n: int, row: Singles, i: int, rise: float, lanes: Lanes
+    considered: Considered, n: int, row: Singles, i: int, rise: float, lanes: LaneMaxima
 ) -> int:
     """Return the position of the fall with the largest gain for the rise of i, or −1 if none.
 
@@ -239,7 +241,7 @@ def _gain(considered: Considered, row: Singles, i: int, k: int, rise: float) -> 
 
 
 @helper
-def step(problem: Problem, considered: Considered, i: int, j: int, kernel_ij: float) -> Any:
+def step(problem: DualProblem, considered: Considered, i: int, j: int, kernel_ij: float) -> Any:
     """Raise coefficient i and lower coefficient j equally.
 
     Return both changes, and whether the step is negligible.
@@ -289,7 +291,7 @@ def new_workspace() -> Any:
 
 @helper
 def solve_small(
-    problem: Problem,
+    problem: DualProblem,
     rows: Singles,
     workspace: Workspace,
     limits: Limits,

@@ -211,7 +211,7 @@ def _rounded_sigmoid(entries: Floats, gamma: float, degree: int, coef0: float) -
     return np.asarray(np.vectorize(math.tanh, otypes=[np.float64])(gamma * entries + coef0))
 
 
-class Kernel(NamedTuple):
+class KernelFormulas(NamedTuple):
     """A kind of kernel.
 
     Attributes
@@ -226,10 +226,10 @@ class Kernel(NamedTuple):
 
 
 KERNELS = {
-    "linear": Kernel(False, _linear, _linear),
-    "rbf": Kernel(True, _rounded_rbf, _rbf),
-    "poly": Kernel(False, _poly, _poly),
-    "sigmoid": Kernel(False, _rounded_sigmoid, _sigmoid),
+    "linear": KernelFormulas(False, _linear, _linear),
+    "rbf": KernelFormulas(True, _rounded_rbf, _rbf),
+    "poly": KernelFormulas(False, _poly, _poly),
+    "sigmoid": KernelFormulas(False, _rounded_sigmoid, _sigmoid),
 }
 """The kinds of kernels by scikit-learn's names."""
 

@@ -6,8 +6,8 @@ from scipy.sparse import csr_array
 
 pytest.importorskip("distributed")
 
+from polytomy.dask.fit_steps import find_moments, find_variance
 from polytomy.dask.grouping import RowBlock
-from polytomy.dask.training import find_moments, find_variance
 
 
 def block_of(X):

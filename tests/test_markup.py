@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from polytomy.report.markup import Markup, join, tag
+from polytomy.markup import Markup, join, tag
 from report.pages import parse_page
 
 # HTML has no null character, and reads a carriage return as a line break.

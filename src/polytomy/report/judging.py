@@ -1,0 +1,351 @@
+"""Answers of a classifier for the samples of a report, judged by labels if there are any."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.errors import ArgumentError
+from polytomy.inputs.rows import count_rows, take_rows
+from polytomy.inputs.training_data import check_features
+from polytomy.metrics import METRICS, JudgedSamples
+from polytomy.metrics.scores import SUMMARY, check_bins, reliability_sums
+from polytomy.model.composition import Composition
+from polytomy.model.decisions import maximise_likelihood
+from polytomy.model.explanations import group_columns
+from polytomy.plots.fitted import find_class_indices, find_fitted
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+BINS, _FEW_BINS = check_bins(10), check_bins(5)
+"""Edges of the bins of probabilities."""
+
+_SEED = 0
+_MOST_ANSWERS = 2**25  # of all partitions, in memory at a time
+_MOST_FEATURES = 12
+_MOST_CHOSEN = 10
+_LARGEST_NOISE = 2.0  # standard errors
+_WEAK_SHIFT = 0.03  # a distance between class frequencies that does not matter
+
+
+def draw_rows(n_rows: int, most: int) -> Indices:
+    """Return all rows, or at most so many, drawn with a fixed seed; ascending."""
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(_SEED).choice(n_rows, most, replace=False))
+
+
+class Samples(NamedTuple):
+    """Samples of a report, and the model that answers for them.
+
+    Attributes
+    ----------
+    model : fitted classifier or regressor, without the transformers before it
+    X : samples as the model takes them
+    raw : the same samples as they were given
+    rows : their rows in the data that was given
+    names : what they are called: the index of a frame, or the row
+    n_given : number of samples that were given
+    feature_names : names of the columns of `raw`, optional
+    """
+
+    model: Any
+    X: Any
+    raw: Any
+    rows: Indices
+    names: list[str]
+    n_given: int
+    feature_names: Sequence[str] | None
+
+    @classmethod
+    def draw(
+        cls, estimator: Any, X: Any, most: int, feature_names: Sequence[str] | None
+    ) -> Samples:
+        """Return at most so many samples, and the model in an estimator."""
+        found = find_fitted(estimator, "classifier_")
+        n_given = count_rows(X)
+        if not n_given:
+            raise ArgumentError("X has no samples; a report needs one or more.")
+        rows = draw_rows(n_given, most)
+        raw = take_rows(X, rows)
+        index = np.asarray(raw.index).tolist() if hasattr(raw, "iloc") else rows.tolist()
+        names = [str(name) for name in index]
+        columns = getattr(X, "columns", None) if feature_names is None else feature_names
+        return cls(found.classifier, found.transform(raw), raw, rows, names, n_given, columns)
+
+    def describe(self, row: int) -> str:
+        """Return the first features of a sample as text; of sparse samples, those not zero."""
+        sample: Any = take_rows(self.raw, np.array([row]))
+        columns: Any = range(np.size(sample))
+        if hasattr(sample, "tocoo"):
+            columns, sample = sample.tocsr().indices.tolist(), sample.tocsr().data
+        names = [f"feature {k}" for k in columns]
+        if self.feature_names is not None:
+            names = [str(self.feature_names[k]) for k in columns]
+        values = np.ravel(np.asarray(sample, dtype=object)).tolist()
+        shown = [
+            f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {str(value)[:100]}"
+            for name, value in zip(names[:_MOST_FEATURES], values, strict=False)
+        ]
+        more = f", … ({len(names)} in all)" if len(names) > _MOST_FEATURES else ""
+        return ", ".join(shown) + more
+
+
+class ScoreLine(NamedTuple):
+    """A score on the samples, next to what training had promised.
+
+    Attributes
+    ----------
+    title : str
+    value, error : the score and its standard error
+    promised : the out-of-fold score of training; NaN if there is none
+    noise : standard error of the difference between the two
+    larger_is_better : bool
+    """
+
+    title: str
+    value: float
+    error: float
+    promised: float
+    noise: float
+    larger_is_better: bool = False
+
+    @property
+    def difference(self) -> float:
+        """The score minus what training had promised."""
+        return self.value - self.promised
+
+    @property
+    def verdict(self) -> str:
+        """Whether the difference is noise."""
+        if np.isnan(self.promised):
+            return "unknown"
+        if abs(self.difference) <= _LARGEST_NOISE * self.noise:
+            return "within noise"
+        is_better = (self.difference > 0) == self.larger_is_better
+        return "better than promised" if is_better else "worse than promised"
+
+
+class Priors(NamedTuple):
+    """How frequent the classes are.
+
+    Attributes
+    ----------
+    assumed : array of shape (n_classes,), the prior that the probabilities assume
+    observed : their frequencies among the samples; None without labels
+    estimated : the frequencies estimated without labels; None without probabilities
+    n_samples : int
+    """
+
+    assumed: Floats
+    observed: Floats | None
+    estimated: Floats | None
+    n_samples: int
+
+    @property
+    def is_shifted(self) -> bool:
+        """Whether the frequencies differ by more than noise, and enough to matter."""
+        actual = self.estimated if self.observed is None else self.observed
+        if actual is None:
+            return False
+        distance = 0.5 * np.abs(actual - self.assumed).sum()
+        # The mean distance of samples with the assumed frequencies; the mean of |z| is 0.8.
+        expected = 0.4 * np.sqrt(self.assumed * (1 - self.assumed) / self.n_samples).sum()
+        return bool(distance > max(_WEAK_SHIFT, _LARGEST_NOISE * expected))
+
+
+class PartitionFacts(NamedTuple):
+    """How a partition did on the samples of its classes, or on all samples without labels.
+
+    Attributes
+    ----------
+    name : str
+    sides : labels on each side
+    columns : its columns in the bank
+    n_samples : int
+    error : share of the samples on the wrong side; without labels, what the answers expect
+    wrong : samples on the wrong side, the most certain first
+    chances : the probability that the partition gave to that side
+    reliability : array of shape (n_bins, 3), as for `draw_reliability`; None without labels
+    """
+
+    name: str
+    sides: tuple[tuple[Any, ...], ...]
+    columns: list[int]
+    n_samples: int
+    error: float
+    wrong: Indices = np.empty(0, dtype=np.intp)
+    chances: Floats = np.empty(0)
+    reliability: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedModel:
+    """A fitted classifier, its answers for samples, and the true classes if they are known.
+
+    Attributes
+    ----------
+    samples : Samples
+    composition : Composition of the classifier
+    scores : array of shape (n_samples, n_classes), probabilities if the solver gives them
+    truth : array of shape (n_samples,), the class index of each label; None without labels
+    predicted : array of shape (n_samples,)
+        The class index of each prediction; the number of classes if there is no prediction.
+    """
+
+    samples: Samples
+    composition: Composition
+    scores: Floats
+    truth: Indices | None
+    predicted: Indices
+
+    @classmethod
+    def judge(cls, samples: Samples, y: Any) -> JudgedModel:
+        """Return the answers of a classifier; `y` has the labels of all samples that were given."""
+        classifier = samples.model
+        composition = classifier.composition_.with_conformity()
+        labels = composition.classes.tolist()
+        if len(labels) < 2:
+            raise ArgumentError("A classifier of a single class has nothing to report.")
+        truth = None
+        if y is not None:
+            truth = find_class_indices(y, composition.classes, samples.n_given)[samples.rows]
+        scores = composition.scores(check_features(classifier, samples.X), classifier.n_jobs)
+        index = {label: k for k, label in enumerate(labels)}
+        answers = composition.labels(scores).tolist()
+        predicted = np.array([index.get(label, len(labels)) for label in answers])
+        return cls(samples, composition, scores, truth, predicted)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples that are judged."""
+        return len(self.scores)
+
+    @property
+    def classes(self) -> list[str]:
+        """The labels as text and, last, what stands for no prediction."""
+        return [*map(str, self.composition.classes.tolist()), "no prediction"]
+
+    @cached_property
+    def margins(self) -> Floats:
+        """The best score of each sample minus the second best."""
+        best = np.partition(self.scores, -2, axis=1)[:, -2:]
+        return np.asarray(best[:, 1] - best[:, 0])
+
+    @cached_property
+    def chosen(self) -> dict[str, Indices]:
+        """The samples to look at: the least sure, and those that are wrong with certainty."""
+        order = np.argsort(self.margins, kind="stable")
+        lists = {"Least sure": order[:_MOST_CHOSEN]}
+        if self.truth is not None:
+            is_wrong = (self.predicted != self.truth) & (self.predicted < self.scores.shape[1])
+            lists["Wrong with certainty"] = order[is_wrong[order]][::-1][:_MOST_CHOSEN]
+        return lists
+
+    def judged(self, truth: Indices) -> JudgedSamples:
+        """Return the samples for metrics. The prediction is the likeliest class at any cost."""
+        is_known = self.composition.gives_probabilities
+        return JudgedSamples(
+            truth,
+            self.scores,
+            np.ones(self.n_samples),
+            self.composition.classes.tolist(),
+            self.composition.winners(self.scores),
+            frozenset({"labels", *(["confidence", "probabilities"] if is_known else [])}),
+        )
+
+    def compare_with_training(self, truth: Indices) -> dict[str, ScoreLine]:
+        """Return the scores on these samples, next to those that training had promised."""
+        final, judged = self.composition.final, self.judged(truth)
+        rows = None if final is None else final.conformity
+        lines = {}
+        for name in SUMMARY:
+            metric = METRICS[name]
+            if not metric.can_judge(judged) or metric.losses is None:
+                continue
+            value, losses = metric.function(judged), metric.losses(judged)
+            # The distance to the best score is in proportion to the mean of the losses.
+            distance = abs(value - metric.range[metric.larger_is_better])
+            scale = distance / losses.mean() if losses.any() else 1.0
+            error = noise = scale * standard_error(losses)
+            if rows is not None:
+                proba = np.exp(rows.log_proba.astype(np.float64))
+                held_out = judged._replace(
+                    truth=rows.class_indices, proba=proba, predicted=proba.argmax(axis=1),
+                    weight=rows.weight,
+                )  # fmt: skip
+                # If both are alike, so are their losses, and all of them tell how these vary.
+                of_both = np.append(losses, metric.losses(held_out))
+                ratio = len(of_both) / np.sqrt(len(losses) * len(proba))
+                noise = scale * standard_error(of_both) * ratio
+            promised = np.nan if final is None else final.score[name]
+            is_score = metric.larger_is_better
+            lines[name] = ScoreLine(metric.title, value, error, promised, noise, is_score)
+        return lines
+
+    def judge_partitions(self) -> tuple[list[PartitionFacts], int]:
+        """Return how each partition did, and on how many samples."""
+        composition, model = self.composition, self.samples.model
+        rows = draw_rows(self.n_samples, max(1, _MOST_ANSWERS // len(composition.binaries)))
+        X = composition.preprocess(check_features(model, take_rows(self.samples.X, rows)))
+        answers = composition.bank.decisions(X, n_jobs=model.n_jobs)
+        index = {label: k for k, label in enumerate(composition.classes.tolist())}
+        found = []
+        for group in group_columns(composition):
+            side_of = np.full(len(index), -1)
+            for side, labels in enumerate(group.sides):
+                side_of[[index[label] for label in labels]] = side
+            chances = group.side_chances(answers)
+            chosen = chances.max(axis=1)
+            facts = PartitionFacts(
+                group.name, group.sides, group.columns, len(rows), float(1 - chosen.mean())
+            )
+            found.append(facts)
+            if self.truth is None:
+                continue
+            sides = side_of[self.truth[rows]]
+            own = np.flatnonzero(sides >= 0)
+            wrong = own[chances[own].argmax(axis=1) != sides[own]]
+            wrong = wrong[np.argsort(-chosen[wrong], kind="stable")]
+            found[-1] = facts._replace(
+                n_samples=len(own),
+                error=len(wrong) / max(1, len(own)),
+                wrong=rows[wrong],
+                chances=chosen[wrong],
+                reliability=tabulate_sides(sides[own], chances[own]),
+            )
+        return found, len(rows)
+
+    def compare_priors(self) -> Priors | None:
+        """Return how frequent the classes are; None if the frequencies of training are unknown."""
+        assumed: Floats | None = getattr(self.samples.model, "prior_", None)
+        if assumed is None:
+            return None
+        observed = estimated = None
+        if self.truth is not None:
+            observed = np.bincount(self.truth, minlength=len(assumed)) / self.n_samples
+        if self.composition.gives_probabilities:
+            estimated = maximise_likelihood(self.scores, assumed)
+        return Priors(assumed, observed, estimated, self.n_samples)
+
+
+def standard_error(losses: Floats) -> float:
+    """Return the standard error of the mean of losses."""
+    return float(losses.std(ddof=min(1, len(losses) - 1)) / np.sqrt(len(losses)))
+
+
+def tabulate_sides(truth: Indices, chances: Floats) -> Floats:
+    """Return the reliability of probabilities of two or more sides, of shape (n_bins, 3).
+
+    Of two sides, it is that of the second; of more, all are pooled.
+    """
+    weight = np.ones(len(truth))
+    judged = JudgedSamples(truth, chances, weight, range(chances.shape[1]), truth)
+    sums = reliability_sums(judged, _FEW_BINS)
+    return np.asarray((sums[1] if len(sums) == 2 else sums.sum(axis=0)).T)

@@ -1,0 +1,117 @@
+"""The report of one model as an object, in a real browser and in a notebook."""
+
+import webbrowser
+
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+
+from browser import open_browser
+from needs import needs_chromium
+from polytomy import ArgumentError, ModelReport, PolytomyClassifier
+from report.models import KINDS, make_samples
+
+
+@pytest.fixture(scope="module")
+def report():
+    model, X, y = KINDS["tree"]()
+    return ModelReport(model, X, y)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with open_browser(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
+
+
+def test_it_is_written_opened_and_described(report, tmp_path, monkeypatch):
+    assert report.write_html(tmp_path / "page.html").read_text(encoding="utf-8") == report.html
+    opened = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    path = report.open()
+    assert opened == [path.as_uri()]
+    assert path.read_text(encoding="utf-8") == report.html
+    assert report.summary in repr(report)
+
+
+def test_a_search_is_reported_by_its_best_model():
+    X, y = make_samples()
+    search = GridSearchCV(PolytomyClassifier(GaussianNB(), random_state=0), {"solver": ["voting"]})
+    best = search.fit(X, y).best_estimator_
+    assert ModelReport(search, X, y).html == ModelReport(best, X, y).html
+
+
+@pytest.mark.parametrize("wrong", [LinearRegression(), None])
+def test_other_models_are_refused(wrong):
+    X, y = make_samples()
+    if wrong is not None:
+        wrong.fit(X, y)
+    with pytest.raises(ArgumentError, match="estimator must be a fitted PolytomyClassifier"):
+        ModelReport(wrong, X, y)
+
+
+def test_max_samples_is_checked(report):
+    model, X, y = KINDS["direct"]()
+    with pytest.raises(ArgumentError, match="max_samples"):
+        ModelReport(model, X, y, max_samples=0)
+
+
+_SHOWN = """[...document.querySelectorAll("#{} .choices > .panel")]
+    .filter((each) => each.lastElementChild.checkVisibility({{contentVisibilityAuto: true}}))
+    .map((each) => each.id).join()"""
+
+
+def _follow(browser, page):
+    """Click and type as a reader does, and check what is shown."""
+    first = browser.evaluate(_SHOWN.format("scheme"))
+    others = [f"partition-{k}" for k in range(3) if f"partition-{k}" != first]
+    assert len(others) == 2
+    click = f"{page}.querySelector('.scheme a[href=\"#{others[0]}\"]').dispatchEvent("
+    browser.evaluate(click + "new MouseEvent('click', {bubbles: true, cancelable: true}))")
+    browser.wait_for(_SHOWN.format("scheme") + f" === '{others[0]}'")
+    browser.evaluate(f"{page}.querySelector('.scheme a[href=\"#{others[1]}\"]').focus()")
+    browser.type_text("")
+    browser.wait_for(_SHOWN.format("scheme") + f" === '{others[1]}'")
+
+
+@needs_chromium
+def test_a_click_or_a_key_shows_a_partition_a_cell_and_a_sample(report, browser, tmp_path):
+    browser.visit(report.write_html(tmp_path / "page.html").as_uri())
+    _follow(browser, "document")
+    browser.evaluate("document.querySelector('.matrix a[href=\"#cell-2-2\"]').click()")
+    browser.wait_for(_SHOWN.format("confusion") + " === 'cell-2-2'")
+    browser.evaluate("document.querySelector('a[href^=\"#sample-\"]').click()")
+    key = browser.wait_for("location.hash.startsWith('#sample-') && location.hash.slice(1)")
+    browser.wait_for(f"document.getElementById('{key}').open")
+    assert browser.problems == []
+
+
+@needs_chromium
+@pytest.mark.parametrize("is_dark", [False, True])
+def test_the_page_fits_a_phone_in_the_light_and_in_the_dark(report, browser, tmp_path, is_dark):
+    address = report.write_html(tmp_path / "page.html").as_uri()
+    browser.visit(address, width=360, is_dark=is_dark)
+    browser.evaluate("document.querySelectorAll('details').forEach((each) => {each.open = true})")
+    root = "document.documentElement"
+    assert browser.evaluate(f"{root}.scrollWidth - {root}.clientWidth") == 0
+    colour = browser.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert colour == ("rgb(16, 20, 26)" if is_dark else "rgb(246, 247, 249)")
+    assert browser.problems == []
+
+
+@needs_chromium
+def test_links_work_in_the_frame_of_a_notebook(report, browser, tmp_path):
+    # The test has to look into the frame, which a notebook must not.
+    frame = report._repr_html_().replace("allow-scripts", "allow-scripts allow-same-origin")
+    assert frame != report._repr_html_()
+    page = tmp_path / "notebook.html"
+    page.write_text(f'<!DOCTYPE html><meta charset="utf-8">{frame}', encoding="utf-8")
+    browser.visit(page.as_uri())
+    inside = "document.querySelector('iframe').contentDocument"
+    browser.wait_for(f"{inside}.querySelector('.choices > [hidden]') !== null")
+    key = browser.evaluate(f"{inside}.querySelector('.choices > [hidden]').id")
+    click = f"{inside}.querySelector('.scheme a[href=\"#{key}\"]').dispatchEvent("
+    browser.evaluate(click + "new MouseEvent('click', {bubbles: true, cancelable: true}))")
+    browser.wait_for(f"!{inside}.getElementById('{key}').hasAttribute('hidden')")
+    assert browser.problems == []

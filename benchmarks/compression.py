@@ -35,7 +35,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 RESULTS, FIGURE = DOCS / "results" / "compression.csv", DOCS / "figures" / "compression.png"
 N_TRAIN = {
     "humidity_full": 8_000,
-    "letter": 12_000,
+    "letter": 8_000,
     "usps": 2_500,
     "pendigits": 4_000,
     "sat": 3_000,

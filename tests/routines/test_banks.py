@@ -127,12 +127,20 @@ def test_scores_of_pairs_are_the_sums(
     pairs = np.concatenate([[0], np.cumsum(is_pair.sum(axis=1))]), users
     starts, owners, coefficients = problem.weights
     by_machine = csr_array(csr_array((coefficients, owners, starts), shape=(n_vectors, 5)).T)
-    weights = by_machine.indptr.astype(np.intp), by_machine.indices, by_machine.data
     centre = problem.stored[0] if kind == "rbf" else np.zeros(n_features)
-    squares = ((problem.vectors - centre) ** 2).sum(axis=1) if by_products else np.empty(0)
+    squares = ((problem.vectors - centre) ** 2).sum(axis=1)[by_machine.indices]
     scores = problem.before[users, machines]
-    samples = problem.samples, problem.stored, problem.rows, centre, squares
-    twin.score_pairs(*samples, problem.function, weights, pairs, scores)
+    twin.score_pairs(
+        problem.samples,
+        problem.stored,
+        problem.rows[by_machine.indices],
+        centre,
+        squares if by_products else np.empty(0),
+        problem.function,
+        (by_machine.indptr.astype(np.intp), by_machine.data),
+        pairs,
+        scores,
+    )
     np.testing.assert_allclose(scores, problem.expected[users, machines], rtol=1e-12, atol=1e-12)
 
 

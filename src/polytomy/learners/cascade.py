@@ -37,6 +37,9 @@ Mask = NDArray[np.bool_]
 _PENALTY = 3.0
 _TOLERANCE = 1e-4
 
+# The probability that the student leaves to all classes alike.
+_FLOOR = 0.001
+
 
 @stored_as("cascade")
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +62,7 @@ class Cascade:
     code: csr_array
     rest: float
 
-    REST: ClassVar[float] = 0.002
+    REST: ClassVar[float] = 0.005
 
     @classmethod
     def fit(
@@ -119,8 +122,8 @@ class Cascade:
         return unsure, own >= np.take_along_axis(ascending, n_left, axis=1)
 
     def smooth(self, shares: Floats) -> Floats:
-        """Return probabilities that are never much below δ, where the student knows little."""
-        return np.asarray((shares + self.rest / shares.shape[1]) / (1.0 + self.rest))
+        """Return probabilities that are never tiny, where the student knows little."""
+        return np.asarray((shares + _FLOOR / shares.shape[1]) / (1.0 + _FLOOR))
 
     def answer(self, bank: Bank, X: Any, shares: Floats, is_candidate: Mask) -> Floats:
         """Return P(+1) − P(−1) of all binaries: those with candidates on both sides are asked."""

@@ -68,7 +68,7 @@ class Compression:
     ----------
     method : "fourier", "cascade" or "borders"
     size : int, the number of features, or of border samples of each binary
-    speed_up : float, the time that the exact classifier takes divided by that of the compressed one
+    speed_up : float, the processor time of the exact classifier divided by that of this one
     accuracy_loss : float, how much smaller the accuracy is; negative if it is larger
     accuracy_loss_error : float, its standard error
     log_loss_increase : float, how much larger the log-loss is

@@ -94,13 +94,18 @@ class DenseEvaluator:
     def score_pairs(
         self,
         X: NDArray[np.float64],
-        weights: Weights,
+        places: NDArray[np.intp],
+        machines: tuple[NDArray[np.intp], NDArray[np.float64]],
         pairs: tuple[NDArray[np.intp], NDArray[np.intp]],
         scores: NDArray[np.float64],
     ) -> None:
-        """Add the sums of pairs of a machine and a sample; the weights are given by machine."""
-        more = self._centre, self._squares, self._code, weights
-        routine("score_pairs", "banks")(X, self._vectors, self._rows, *more, pairs, scores)
+        """Add the sums of pairs of a machine and a sample; see the routine.
+
+        `places` are the places of each machine's vectors in `rows`.
+        """
+        squares = self._squares[places] if len(self._squares) else self._squares
+        more = self._centre, squares, self._code, machines, pairs
+        routine("score_pairs", "banks")(X, self._vectors, self._rows[places], *more, scores)
 
 
 class SparseEvaluator:
@@ -269,17 +274,16 @@ class KernelGroup:
             return np.asarray(self.scores(samples)[rows, members])
         scores = self._intercepts[members]
         starts = np.searchsorted(members, np.arange(len(self.columns) + 1))
-        self._evaluator.score_pairs(X, self._weights_by_machine, (starts, rows), scores)
+        places, machines = self._machines
+        self._evaluator.score_pairs(X, places, machines, (starts, rows), scores)
         return scores
 
     @cached_property
-    def _weights_by_machine(self) -> Weights:
-        pool = pool_vectors(self._members)
-        return (
-            np.cumsum([0, *map(len, pool.places)]),
-            np.concatenate(pool.places),
-            np.concatenate([member.coefficients for member in self._members]),
-        )
+    def _machines(self) -> Any:
+        """The places of each machine's vectors in the pool, and their coefficients."""
+        places = pool_vectors(self._members).places
+        coefficients = np.concatenate([member.coefficients for member in self._members])
+        return np.concatenate(places), (np.cumsum([0, *map(len, places)]), coefficients)
 
     def _prepare(self, samples: Samples) -> Any:
         X = samples.as_numbers(self._binary.estimator, self._n_features)

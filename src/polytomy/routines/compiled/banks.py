@@ -174,7 +174,7 @@ def score_pairs(
     centre: Floats,
     squares: Floats,
     function: Function,
-    weights: Weights,
+    machines: tuple[Indices, NDArray[np.float64]],
     pairs: tuple[Indices, Indices],
     scores: NDArray[np.float64],
 ) -> None:
@@ -182,13 +182,13 @@ def score_pairs(
     # One machine after the other, so that its samples are side by side. That a vector is compared
     # again for other machines costs less than comparing single samples.
     n_machines = len(pairs[0]) - 1
-    n_products = len(weights[2]) / max(1, n_machines) * (1 + samples.shape[1])
+    n_pairs, n_vectors = (len(each) / max(1, n_machines) for each in (scores, rows))
     run_in_blocks(
         _score_pairs,
         n_machines,
-        *(samples, vectors, rows, centre, squares, as_numbers(function), weights, pairs),
+        *(samples, vectors, rows, centre, squares, as_numbers(function), machines, pairs),
         outputs=[scores],
-        cost=2 * _COST_OF_PRODUCT * len(scores) / max(1, n_machines) * n_products,
+        cost=2 * _COST_OF_PRODUCT * n_pairs * n_vectors * (1 + samples.shape[1]),
     )
 
 
@@ -200,53 +200,34 @@ def _score_pairs(
     centre: Floats,
     squares: Floats,
     function: Function,
-    weights: Weights,
+    machines: tuple[Indices, NDArray[np.float64]],
     pairs: tuple[Indices, Indices],
     scores: NDArray[np.float64],
     begin: int,
     end: int,
     stop: Flag,
 ) -> None:
-    n_features = samples.shape[1]
-    n_padded = (n_features + 3) // 4 * 4
-    starts, places, coefficients = weights
+    starts, coefficients = machines
     pair_starts, users = pairs
-    lanes = np.zeros((n_padded, _LANES), centre.dtype)
-    slab = np.zeros((_SLAB, n_padded), centre.dtype)
-    products = np.empty((_SLAB, _LANES), centre.dtype)
-    lane_squares, slab_squares = np.zeros(_LANES, centre.dtype), np.zeros(_SLAB, centre.dtype)
-    values, bits = np.empty((_SLAB, _LANES)), np.empty((_SLAB, _LANES), np.int64)
-    is_of_distances, by_products = IS_OF_DISTANCES[function[0]], len(squares) > 0
     for machine in range(begin, end):
-        for first in range(pair_starts[machine], pair_starts[machine + 1], _LANES):
-            n_lanes = min(_LANES, pair_starts[machine + 1] - first)
-            n_vectors = (n_lanes + VECTOR - 1) // VECTOR
-            lane_squares[:] = 0
-            # A few features at a time, so that what is written stays in the cache.
-            for begin_feature in range(0, n_features, _SLAB):
-                for lane in range(n_lanes):
-                    for f in range(begin_feature, min(n_features, begin_feature + _SLAB)):
-                        lanes[f, lane] = samples[users[first + lane], f] - centre[f]
-                        lane_squares[lane] += lanes[f, lane] ** 2
-            for start in range(starts[machine], starts[machine + 1], _SLAB):
-                if stop[0] != 0:
-                    return
-                n_used = min(_SLAB, starts[machine + 1] - start)
-                for k in range(n_used):
-                    row = rows[places[start + k]]
-                    for f in range(n_features):
-                        slab[k, f] = vectors[row, f] - centre[f]
-                by_distance = is_of_distances and not by_products
-                _compute_products(slab, lanes, by_distance, n_vectors, products)
-                if is_of_distances and by_products:
-                    for k in range(n_used):
-                        slab_squares[k] = squares[places[start + k]]
-                    squares_from_products(products, slab_squares, lane_squares, n_vectors)
-                exact_values(function, products, n_vectors, values, bits)
-                for k in range(n_used):
-                    coefficient = coefficients[start + k]
-                    for lane in range(n_lanes):
-                        scores[first + lane] += coefficient * values[k, lane]
+        first, last = pair_starts[machine], pair_starts[machine + 1]
+        if first == last:
+            continue
+        own = slice(starts[machine], starts[machine + 1])
+        n_own = own.stop - own.start
+        _add_dense_scores(
+            samples[users[first:last]],
+            vectors,
+            rows[own],
+            centre,
+            squares[own] if len(squares) else squares,
+            function,
+            (np.arange(n_own + 1), np.zeros(n_own, np.int64), coefficients[own]),
+            scores[first:last].reshape((-1, 1)),
+            0,
+            last - first,
+            stop,
+        )
 
 
 @fused_helper

@@ -85,7 +85,7 @@ def score_pairs(
     centre: Floats,
     squares: Floats,
     function: Function,
-    weights: Weights,
+    machines: tuple[Indices, NDArray[np.float64]],
     pairs: tuple[Indices, Indices],
     scores: NDArray[np.float64],
 ) -> None:
@@ -93,30 +93,22 @@ def score_pairs(
 
     Parameters
     ----------
-    samples, vectors, rows, centre, squares, function : as in `add_dense_scores`
-    weights : (starts, places, coefficients)
-        By machine: the coefficients of machine b are `coefficients[starts[b]:starts[b + 1]]`, for
-        the vectors `rows[places[starts[b]:starts[b + 1]]]`.
+    samples, vectors, centre, function : as in `add_dense_scores`
+    rows, squares : as in `add_dense_scores`, but machine by machine
+    machines : (starts, coefficients)
+        Machine b has the rows, squares and coefficients from `starts[b]` to `starts[b + 1]`.
     pairs : (pair_starts, users)
-        The samples of machine b are `users[pair_starts[b]:pair_starts[b + 1]]`.
+        Its samples are `users[pair_starts[b]:pair_starts[b + 1]]`.
     scores : array of shape (n_pairs,)
     """
-    starts, places, coefficients = weights
+    starts, coefficients = machines
     pair_starts, users = pairs
-    for machine, begin in enumerate(pair_starts[:-1]):
-        own = slice(starts[machine], starts[machine + 1])
-        ones = np.arange(own.stop - own.start + 1), np.zeros(own.stop - own.start, np.intp)
-        chosen = slice(begin, pair_starts[machine + 1])
-        add_dense_scores(
-            samples[users[chosen]],
-            vectors,
-            rows[places[own]],
-            centre,
-            squares[places[own]] if len(squares) else squares,
-            function,
-            (*ones, coefficients[own]),
-            scores[chosen, np.newaxis],
-        )
+    for machine, first in enumerate(pair_starts[:-1]):
+        own, chosen = slice(*starts[machine : machine + 2]), slice(first, pair_starts[machine + 1])
+        n_own = len(rows[own])
+        weights = np.arange(n_own + 1), np.zeros(n_own, np.intp), coefficients[own]
+        block = samples[users[chosen]], vectors, rows[own], centre, squares[own]
+        add_dense_scores(*block, function, weights, scores[chosen, np.newaxis])
 
 
 def add_sparse_scores(

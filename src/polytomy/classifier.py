@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 
+from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import check_parameters
 from polytomy.inputs.training_data import check_training_data
 from polytomy.learners.preparation import resolve_estimator
+from polytomy.learners.problems import count_models
 from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.model.arrangement import Solver
 from polytomy.model.changing import add_classes
@@ -26,7 +29,7 @@ from polytomy.model.estimator import (
     undone_if_interrupted,
     with_callbacks,
 )
-from polytomy.model.fitting import TrainingPlan, fit_binaries
+from polytomy.model.fitting import TrainingPlan, fit_binaries, plan_training
 from polytomy.model.scheme_argument import (
     LIMITED,
     SchemeArgument,
@@ -34,7 +37,7 @@ from polytomy.model.scheme_argument import (
     scheme_from,
 )
 from polytomy.model.streaming import StreamingMixin
-from polytomy.selection.choice import choose_scheme
+from polytomy.selection.choice import choose_scheme, enter_candidates
 from polytomy.selection.limited import (
     FitPlan,
     choose_best,
@@ -42,6 +45,7 @@ from polytomy.selection.limited import (
     options_of_comparison,
     plan_limited,
 )
+from polytomy.selection.race import RaceSetup
 
 
 class PolytomyClassifier(
@@ -72,8 +76,9 @@ class PolytomyClassifier(
         all are trained, and their probabilities are combined with weights learnt from out-of-fold
         probabilities. "pool" is ``["one-vs-one", "orthogonal", "empirical-tree"]``. "auto" compares
         designs on held-out folds; "limited" does so for models that take only a few classes, with
-        designs of `max_sides` sides; "ordered" is for ordered classes: adjacent codes, with the
-        order in `class_order` or one found in the data.
+        designs of `max_sides` sides, and so does "auto" if there are more classes than that;
+        "ordered" is for ordered classes: adjacent codes, with the order in `class_order` or one
+        found in the data.
     solver : str or callable, default="auto"
         How the answers of the binaries become class probabilities: "least-squares", "divergence",
         "hastie-tibshirani", "wu-lin-weng-1", "price" or "libsvm". "voting", "hamming",
@@ -139,7 +144,7 @@ class PolytomyClassifier(
         Largest number of classes that the estimator takes, and so of sides of a partition. By
         default what the estimator states as ``max_classes``, ``max_num_classes``,
         ``max_n_classes`` or ``MAX_NUMBER_OF_CLASSES``, itself or in ``get_inference_config()``, as
-        TabPFN does; otherwise there is no limit.
+        TabPFN does, also in a pipeline or another estimator; otherwise there is no limit.
 
     Attributes
     ----------
@@ -158,7 +163,9 @@ class PolytomyClassifier(
     prior_ : array of shape (n_classes,), the class frequencies that the probabilities assume
     scheme_ : Scheme or SchemeEnsemble
     estimators_ : list of fitted two-class estimators, in the order of the partitions
-    binaries_ : list of TrainedBinary, one for each partition that was trained
+    binaries_ : list of TrainedBinary, one for each partition, or for each side if it has several
+    class_change_ : ClassChange, of what `with_classes` and `without_classes` return
+        Labels that were added or removed, and how many binaries were kept and trained.
     preprocessing_ : fitted Pipeline of the steps that all binaries share, or None
     reservoir_ : Reservoir, the rows that ``partial_fit`` holds out
     n_classes_, n_features_in_ : int
@@ -246,12 +253,12 @@ class PolytomyClassifier(
         plan = self._plan_fit(X, y, estimator, training)
         is_compared = len(plan.schemes) > 1
         options = options_of_comparison(training) if is_compared else training
-        n_to_train = sum(each.trained is None for each in plan.dichotomies)
-        progress = progress_bar(n_to_train) if self.verbose else nullcontext(TrainingListener())
+        n_models = count_models(plan.dichotomies)
+        progress = progress_bar(n_models) if self.verbose else nullcontext(TrainingListener())
         with progress as shown:
             if self.verbose:
                 shown.note(describe_fit(plan, X, options).summary)
-            callbacks = CallbackListener(self, len(plan.dichotomies), X, y, shown)
+            callbacks = CallbackListener(self, n_models, X, y, shown)
             trained = fit_binaries(plan.dichotomies, X, options, callbacks)
         if is_compared:
             plan, trained = choose_best(plan, trained, self.solver, training)
@@ -290,7 +297,8 @@ class PolytomyClassifier(
         ----------
         X, y, sample_weight, **fit_params : as in `fit`
             Samples of the new classes and of all known ones: the data of `fit`, or part of it,
-            and the new samples. Their class frequencies become those of the model.
+            and the new samples. Their class frequencies become the prior. As after `fit`, there
+            are no costs.
         scheme : as the parameter of the class, optional
             The scheme for all classes, to use instead. Binaries that separate the same classes as
             before stay.
@@ -327,13 +335,22 @@ class PolytomyClassifier(
         )
         return X, y, training
 
+    def _scheme_for(self, training: TrainingOptions) -> SchemeArgument:
+        """Return the scheme; "auto" is "limited" if there are more classes than a model takes."""
+        most = training.max_sides
+        is_auto = isinstance(self.scheme, str) and self.scheme == "auto"
+        is_beyond = most is not None and 2 < most < len(self.classes_)
+        return LIMITED if is_auto and is_beyond else self.scheme
+
     def _plan_fit(
         self, X: Any, y: NDArray[Any], estimator: Any, training: TrainingOptions
     ) -> TrainingPlan:
         """Return which dichotomies to train: those of a scheme, or of several to compare."""
-        scheme = self.scheme
+        scheme = self._scheme_for(training)
         if isinstance(scheme, str) and scheme == LIMITED:
-            return plan_limited(X, y, estimator, training, self.models, self.random_state)
+            return plan_limited(
+                X, y, estimator, training, self.models, self.random_state, self.solver
+            )
         if isinstance(scheme, str) and scheme == "auto":
             scheme = choose_scheme(
                 X,
@@ -366,11 +383,11 @@ def plan(
 ) -> FitPlan:
     """Return which models a fit would train, on how many rows, and with how many folds.
 
-    Nothing is trained, except that ``scheme="auto"`` has to choose first.
+    Nothing is trained. For ``scheme="auto"``, these are the models that are compared.
 
     Parameters
     ----------
-    classifier : PolytomyClassifier; it stays as it is
+    classifier : PolytomyClassifier; it is not changed
     X, y, sample_weight, **fit_params : the arguments of its `fit`
 
     Returns
@@ -392,10 +409,21 @@ def plan(
     blocks-03      6    1083
     blocks-04      6    1075
     """
+    if not isinstance(classifier, PolytomyClassifier):
+        raise ArgumentError(
+            Argument("classifier"),
+            f" must be a PolytomyClassifier; got a {type(classifier).__name__}.",
+        )
     planned = clone(classifier)
     check_parameters(planned, CLASSIFIER_CHECKS)
     estimator = resolve_estimator(planned.estimator)
-    X, y, training = planned._prepare(X, y, sample_weight, fit_params)
-    found = planned._plan_fit(X, y, estimator, training)
+    X, labels, training = planned._prepare(X, y, sample_weight, fit_params)
+    scheme = planned._scheme_for(training)
+    if isinstance(scheme, str) and scheme == "auto" and len(planned.classes_) > 2:
+        setup = RaceSetup(X, labels, estimator, training, planned.models, planned.class_order_)
+        schemes = [each for _, each in enter_candidates(setup, planned.solver)]
+        compared = plan_training(schemes, planned.classes_, estimator, planned.models)
+        return replace(describe_fit(compared, X, options_of_comparison(training)), is_choice=True)
+    found = planned._plan_fit(X, labels, estimator, training)
     options = options_of_comparison(training) if len(found.schemes) > 1 else training
     return describe_fit(found, X, options)

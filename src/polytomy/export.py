@@ -109,7 +109,7 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
         winners = graph.add("ArgMax", ranked, axis=1, keepdims=0)
     else:
         winners = costs.to_onnx(graph, scores)
-        if costs.reject_cost is not None:
+        if costs.can_reject:
             labels = _exported_labels(costs.labels_with_reject(composition.classes))
     graph.output("label", graph.constant(labels).take(winners, axis=0), labels.dtype, ["n_samples"])
     graph.output(

@@ -339,6 +339,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                     random_state=classifier.random_state,
                     class_order=classifier.class_order,
                     warns_of_order=False,
+                    max_sides=setup.training.max_sides,
                 ),
                 setup.estimator if each.estimator is None else each.estimator,
                 each.solver,

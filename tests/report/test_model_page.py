@@ -171,8 +171,8 @@ def test_of_many_samples_some_are_drawn_and_the_page_says_so():
 
 
 def test_hundreds_of_classes_fit_on_a_small_page():
-    X, _ = make_samples(n_samples=900)
-    y = np.arange(900) % 300
+    X, _ = make_samples(n_samples=600)
+    y = np.arange(600) % 300
     model = pt.PolytomyClassifier(GaussianNB(), "direct", final_calibration=None).fit(X, y)
     html = ModelReport(model, X, y).html
     assert len(html.encode()) < 4e6

@@ -60,25 +60,23 @@ def test_max_samples_is_checked(report):
 _SHOWN = """[...document.querySelectorAll("#{} .choices > .panel")]
     .filter((each) => each.lastElementChild.checkVisibility({{contentVisibilityAuto: true}}))
     .map((each) => each.id).join()"""
+_CLICK = "dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true}))"
 
 
-def _follow(browser, page):
-    """Click and type as a reader does, and check what is shown."""
-    first = browser.evaluate(_SHOWN.format("scheme"))
-    others = [f"partition-{k}" for k in range(3) if f"partition-{k}" != first]
-    assert len(others) == 2
-    click = f"{page}.querySelector('.scheme a[href=\"#{others[0]}\"]').dispatchEvent("
-    browser.evaluate(click + "new MouseEvent('click', {bubbles: true, cancelable: true}))")
-    browser.wait_for(_SHOWN.format("scheme") + f" === '{others[0]}'")
-    browser.evaluate(f"{page}.querySelector('.scheme a[href=\"#{others[1]}\"]').focus()")
-    browser.type_text("")
-    browser.wait_for(_SHOWN.format("scheme") + f" === '{others[1]}'")
+def _find_link(key):
+    return f"querySelector('.scheme a[href=\"#{key}\"]')"
 
 
 @needs_chromium
 def test_a_click_or_a_key_shows_a_partition_a_cell_and_a_sample(report, browser, tmp_path):
     browser.visit(report.write_html(tmp_path / "page.html").as_uri())
-    _follow(browser, "document")
+    first = browser.evaluate(_SHOWN.format("scheme"))
+    second, third = sorted({"partition-0", "partition-1", "partition-2"} - {first})
+    browser.evaluate(f"document.{_find_link(second)}.{_CLICK}")
+    browser.wait_for(_SHOWN.format("scheme") + f" === '{second}'")
+    browser.evaluate(f"document.{_find_link(third)}.focus()")
+    browser.type_text("")
+    browser.wait_for(_SHOWN.format("scheme") + f" === '{third}'")
     browser.evaluate("document.querySelector('.matrix a[href=\"#cell-2-2\"]').click()")
     browser.wait_for(_SHOWN.format("confusion") + " === 'cell-2-2'")
     browser.evaluate("document.querySelector('a[href^=\"#sample-\"]').click()")
@@ -111,7 +109,6 @@ def test_links_work_in_the_frame_of_a_notebook(report, browser, tmp_path):
     inside = "document.querySelector('iframe').contentDocument"
     browser.wait_for(f"{inside}.querySelector('.choices > [hidden]') !== null")
     key = browser.evaluate(f"{inside}.querySelector('.choices > [hidden]').id")
-    click = f"{inside}.querySelector('.scheme a[href=\"#{key}\"]').dispatchEvent("
-    browser.evaluate(click + "new MouseEvent('click', {bubbles: true, cancelable: true}))")
+    browser.evaluate(f"{inside}.{_find_link(key)}.{_CLICK}")
     browser.wait_for(f"!{inside}.getElementById('{key}').hasAttribute('hidden')")
     assert browser.problems == []

@@ -27,7 +27,7 @@ from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.seeds import seed_all
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
-from polytomy.routines.reference.calibration import SAME, platt_targets
+from polytomy.routines.reference.calibration import SAME, platt_targets, softmax, softmax_losses
 from polytomy.states import LARGEST, State, register_kind, stored_as
 
 Floats = NDArray[np.float64]
@@ -168,6 +168,8 @@ class SigmoidCalibrator(LogisticMap):
     array([0.25, 0.5 , 0.75])
     """
 
+    has_intercept = True
+
     def fit(
         self, decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -175,21 +177,36 @@ class SigmoidCalibrator(LogisticMap):
         self.fit_many([self], [HeldOut(*fitting_data(decision_values, target, sample_weight))])
         return self
 
-    @staticmethod
-    def fit_many(calibrators: Sequence[SigmoidCalibrator], held_out: Sequence[HeldOut]) -> None:
-        """Fit many sigmoids at once, each to its own samples."""
-        _fit_lines(calibrators, held_out, has_intercept=True)
+    @classmethod
+    def fit_many(cls, calibrators: Sequence[LogisticMap], held_out: Sequence[HeldOut]) -> None:
+        """Fit many maps at once, each to its own samples."""
+        values = np.concatenate([each.values for each in held_out])
+        weight = np.ones(len(values))
+        if any(each.weight is not None for each in held_out) or not np.isfinite(values).all():
+            held_out = [HeldOut(*fitting_data(*each)) for each in held_out]
+            values = np.concatenate([each.values for each in held_out])
+            weight = np.concatenate([each.weight for each in held_out if each.weight is not None])
+        is_positive = np.concatenate([each.target for each in held_out])
+        starts = np.cumsum([0, *(len(each.values) for each in held_out)])
+        fit = routine("fit_sigmoids", "calibration")
+        fitted = fit(values, is_positive, weight, starts, cls.has_intercept)
+        lines = zip(*map(np.ndarray.tolist, fitted), strict=True)
+        for calibrator, line in zip(calibrators, lines, strict=True):
+            calibrator.slope_, calibrator.intercept_ = line
 
-    @staticmethod
+    @classmethod
     def fit_sides(
-        values: NDArray[np.float64], sides: NDArray[np.intp], weight: NDArray[np.float64] | None
+        cls,
+        values: NDArray[np.float64],
+        sides: NDArray[np.intp],
+        weight: NDArray[np.float64] | None,
     ) -> VectorScaling:
-        """Return a slope and an intercept for each of several sides."""
-        return fit_vector_scaling(values, sides, weight)
+        """Return a map for each of several sides; without intercepts, they have one slope."""
+        return fit_vector_scaling(values, sides, weight, common_slope=not cls.has_intercept)
 
 
 @stored_as("calibrator/temperature")
-class TemperatureCalibrator(LogisticMap):
+class TemperatureCalibrator(SigmoidCalibrator):
     """One positive factor for all decision values, without intercept (after Guo et al. 2017).
 
     The sign of a decision value, and so the side that it favours, does not change. If the values
@@ -211,50 +228,12 @@ class TemperatureCalibrator(LogisticMap):
     0.910239
     """
 
-    intercept_ = 0.0
+    has_intercept = False
 
     @property
     def temperature_(self) -> float:
         """Divisor of the decision values."""
         return 1.0 / self.slope_ if self.slope_ else float("inf")
-
-    def fit(
-        self, decision_values: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Minimise the log-loss against Platt's targets."""
-        self.fit_many([self], [HeldOut(*fitting_data(decision_values, target, sample_weight))])
-        return self
-
-    @staticmethod
-    def fit_many(calibrators: Sequence[TemperatureCalibrator], held_out: Sequence[HeldOut]) -> None:
-        """Fit many factors at once, each to its own samples."""
-        _fit_lines(calibrators, held_out, has_intercept=False)
-
-    @staticmethod
-    def fit_sides(
-        values: NDArray[np.float64], sides: NDArray[np.intp], weight: NDArray[np.float64] | None
-    ) -> VectorScaling:
-        """Return one slope for all of several sides."""
-        return fit_vector_scaling(values, sides, weight, common_slope=True)
-
-
-def _fit_lines(
-    calibrators: Sequence[LogisticMap], held_out: Sequence[HeldOut], *, has_intercept: bool
-) -> None:
-    """Set the slopes and intercepts of many logistic maps."""
-    values = np.concatenate([each.values for each in held_out])
-    weight = np.ones(len(values))
-    if any(each.weight is not None for each in held_out) or not np.isfinite(values).all():
-        held_out = [HeldOut(*fitting_data(*each)) for each in held_out]
-        values = np.concatenate([each.values for each in held_out])
-        weight = np.concatenate([each.weight for each in held_out if each.weight is not None])
-    is_positive = np.concatenate([each.target for each in held_out])
-    starts = np.cumsum([0, *(len(each.values) for each in held_out)])
-    fit = routine("fit_sigmoids", "calibration")
-    fitted = fit(values, is_positive, weight, starts, has_intercept)
-    lines = zip(*map(np.ndarray.tolist, fitted), strict=True)
-    for calibrator, line in zip(calibrators, lines, strict=True):
-        calibrator.slope_, calibrator.intercept_ = line
 
 
 @stored_as("calibrator/isotonic")
@@ -390,11 +369,7 @@ class VectorScaling:
 
     def apply(self, values: Floats) -> Floats:
         """Return the probabilities; −inf in a column means that the side is not known."""
-        logits = values * self.slopes + self.intercepts
-        logits -= logits.max(axis=1, keepdims=True)
-        masses = np.exp(logits)
-        probabilities: Floats = masses / masses.sum(axis=1, keepdims=True)
-        return probabilities
+        return softmax(values * self.slopes + self.intercepts)
 
     @classmethod
     def from_state(cls, state: State) -> VectorScaling:
@@ -434,18 +409,15 @@ def fit_vector_scaling(
     def loss_and_slope(parameters: Floats) -> tuple[float, Floats]:
         log_slopes, intercepts = _spread_parameters(parameters, n_sides, common_slope)
         slopes = np.exp(log_slopes)
-        logits = scaled * slopes + intercepts
-        logits -= logits.max(axis=1, keepdims=True)
-        masses = np.exp(logits)
-        totals = masses.sum(axis=1, keepdims=True)
-        loss = weight @ (np.log(totals[:, 0]) - logits[is_own])
-        error = weight[:, np.newaxis] * (masses / totals - is_own)
+        proba, losses = softmax_losses(scaled * slopes + intercepts, sides)
+        error = weight[:, np.newaxis] * (proba - is_own)
         of_slopes, of_intercepts = (error * scaled).sum(axis=0) * slopes, error.sum(axis=0)
         if common_slope:
             gradient = np.array([of_slopes.sum()])
         else:
             gradient = np.concatenate([of_slopes, of_intercepts])
-        return float(loss + 0.5 * parameters @ parameters), gradient + parameters
+        loss = weight @ losses + 0.5 * parameters @ parameters
+        return float(loss), gradient + parameters
 
     start = np.zeros(1 if common_slope else 2 * n_sides)
     found = scipy.optimize.minimize(loss_and_slope, start, jac=True, method="L-BFGS-B").x

@@ -26,10 +26,9 @@ from polytomy.calibration.final import (
     fit_final,
     has_few,
     inner_parts,
-    softmax,
-    softmax_gradient,
 )
 from polytomy.onnx_graph import Graph, Value
+from polytomy.routines.reference.calibration import softmax, softmax_losses
 from polytomy.states import State, stored_as
 
 Floats = NDArray[np.float64]
@@ -156,7 +155,7 @@ def weigh_members(features: Floats, answers: OutOfFoldAnswers) -> Floats:
 
     def loss_and_gradient(weights: Floats) -> tuple[float, Floats]:
         logits = (weights @ flat).reshape(n_samples, n_classes)
-        residuals, losses = softmax_gradient(logits, classes)
+        residuals, losses = softmax_losses(logits, classes)
         residuals[rows, classes] -= 1.0
         residuals *= weight[:, np.newaxis]
         excess = weights - 1.0 / n_members

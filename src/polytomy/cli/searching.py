@@ -159,8 +159,8 @@ def search(
         "-o",
         "--output",
         metavar="FILE",
-        help="Write the chosen scheme to this control file; with --pool, the trained model to this "
-        "model file.",
+        help="Write the chosen scheme to this control file; if it is a pool, the trained model to "
+        "this model file.",
     ),
 ) -> None:
     """Compare schemes, and values of parameters, by cross-validation and choose one.
@@ -169,6 +169,7 @@ def search(
 
     Example: `polytomy search iris.csv --grid "C=0.1,1,10 gamma=0.01,0.1"`
     """
+    from polytomy.scheme import SchemeEnsemble
     from polytomy.search import SchemeSearchCV, options_for_control_text
 
     check_output(output, data)
@@ -181,7 +182,9 @@ def search(
     scaler = make_scaler(reading.scale, samples.X)
     found = search_cv.fit(samples.X if scaler is None else scaler.fit_transform(samples.X), labels)
     has_grid = options.param_grid is not None
-    advice = "" if hasattr(found, "pool_") else _advise_training(found)
+    # A control text cannot describe a pool, so its model is written.
+    is_pool = hasattr(found, "pool_") or isinstance(found.best_scheme_, SchemeEnsemble)
+    advice = "" if is_pool else _advise_training(found)
     if plot is not None:
         _draw_candidates(found, plot, has_grid=has_grid)
     if as_json:
@@ -199,7 +202,7 @@ def search(
         print_text(to_json({"chosen": found.best_candidate_.name, **chosen, "results": results}))
     else:
         print_text("\n".join(filter(None, [_table(found), advice])))
-    if output is not None and hasattr(found, "pool_"):
+    if output is not None and is_pool:
         from sklearn.pipeline import make_pipeline
 
         from polytomy.cli.training import describe_data

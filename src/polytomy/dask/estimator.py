@@ -22,7 +22,8 @@ from polytomy.dask.grouping import Layout, Sample, make_parts
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import Parameter, check_parameters, is_count
 from polytomy.inputs.seeds import partition_seeds
-from polytomy.learners.preparation import resolve_estimator, takes_pairwise_values
+from polytomy.learners.preparation import class_limit, resolve_estimator, takes_pairwise_values
+from polytomy.learners.problems import count_models
 from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.model.arrangement import check_solver
 from polytomy.model.estimator import (
@@ -34,6 +35,7 @@ from polytomy.model.estimator import (
 )
 from polytomy.model.fitting import plan_training
 from polytomy.model.scheme_argument import (
+    LIMITED,
     find_known_order,
     members_of,
     needs_data,
@@ -175,6 +177,13 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order, va
                 " needs kernel values of all pairs of samples, which are not divided among workers."
                 " Use PolytomyClassifier.",
             )
+        if isinstance(self.scheme, str) and self.scheme == LIMITED:
+            raise ArgumentError(
+                Argument("scheme", LIMITED),
+                " compares designs in one process. Use PolytomyClassifier, or a design such as ",
+                Argument("scheme", "blocks"),
+                ".",
+            )
         client = find_client(self.client)
         parts = make_parts(X, y, sample_weight)
         with explaining_faults(client):
@@ -187,8 +196,7 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order, va
             for member in members_of(scheme):
                 check_solver(member, self.solver)
             plan = plan_training([scheme], self.classes_, estimator, self.models)
-            n_to_train = sum(each.trained is None for each in plan.dichotomies)
-            with self._progress(n_to_train, "training") as bar:
+            with self._progress(count_models(plan.dichotomies), "training") as bar:
                 trained = train_binaries(
                     data,
                     plan.dichotomies,
@@ -249,7 +257,7 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order, va
             y=labels,
             random_state=self.random_state,
             class_order=self.class_order_,
-            max_sides=self.max_sides,
+            max_sides=self.max_sides or class_limit(estimator),
         )
 
     def _options(self, n_rows: int, *, has_weights: bool) -> TrainingOptions:

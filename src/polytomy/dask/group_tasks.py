@@ -301,7 +301,8 @@ def train_groups(
     for number, (trained, notes[number]) in gather_as_completed(client, futures):
         found |= zip(groups[number], trained, strict=True)
         for i in groups[number]:
-            listener.trained(dichotomies[i].name)
+            if dichotomies[i].is_counted:
+                listener.trained(dichotomies[i].partition.name)
     for note in dict.fromkeys(chain(*(notes[number] for number in sorted(notes)))):
         listener.note(note)
     # Each vector is stored once for all tasks, so prediction computes its kernel values once.

@@ -18,6 +18,7 @@ from polytomy.distances.computing import DistanceArgument, compute_distances
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import as_count, check_choice
 from polytomy.inputs.class_samples import ClassSamples, group_samples
+from polytomy.inputs.rows import take_columns
 from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.scheme import ClassRef, Scheme, SchemeEnsemble
 from polytomy.scheme.coverings import DEFAULT_SIDES
@@ -309,11 +310,14 @@ def _as_numbers(X: Any) -> Any:
     """Return samples as numbers: text one-hot encoded, missing values replaced by the mean."""
     if scipy.sparse.issparse(X):
         return X
-    table = np.asarray(X)
-    if table.ndim != 2:
+    table = X if hasattr(X, "columns") else np.asarray(X)
+    if len(table.shape) != 2:
         return X  # for the message of `group_samples`
     columns = []
-    for column in table.T:
+    for number in range(table.shape[1]):
+        column = np.asarray(take_columns(table, np.array([number])))[:, 0]
+        if column.dtype.kind == "M":
+            column = np.where(np.isnat(column), np.nan, column.astype(np.float64))
         try:
             values = column.astype(np.float64)[:, np.newaxis]
         except (TypeError, ValueError):

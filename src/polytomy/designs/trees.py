@@ -15,6 +15,7 @@ from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.language.lexer import is_name
 from polytomy.scheme import BinaryName, Label, Scheme
 from polytomy.scheme.codes import DIRECT, SHORT_FORMS
+from polytomy.scheme.coverings import blocks
 from polytomy.scheme.nodes import Division, branch_base, grow_nodes, number_binaries, one_model_code
 
 Nested: TypeAlias = Any  # a label, or a list or tuple of Nested
@@ -140,7 +141,9 @@ def _draw_tree(labels: Sequence[Any], random: np.random.Generator) -> Nested:
 # -- hierarchies with any number of branches at a node ------------------------------------------
 
 
-def from_hierarchy(hierarchy: Any, *, nodes: str = DIRECT, name: str = "hierarchy") -> Scheme:
+def from_hierarchy(
+    hierarchy: Any, *, nodes: str = DIRECT, sides: int | None = None, name: str = "hierarchy"
+) -> Scheme:
     """Return the scheme of a hierarchy of classes, given as nested dicts and lists.
 
     The keys of dicts name the nodes. A key whose value is empty or None is a class, and so is every
@@ -152,6 +155,8 @@ def from_hierarchy(hierarchy: Any, *, nodes: str = DIRECT, name: str = "hierarch
     hierarchy : dict or list
     nodes : what decides between the branches of a node of three or more: "direct" is one model with
         a side for each branch; or a design such as "one-vs-one"
+    sides : largest number of sides of a model, optional
+        With "direct", nodes with more branches have several models; see `blocks`.
     name : name of the root, and base of the names of nodes that have none
 
     Examples
@@ -183,7 +188,7 @@ def from_hierarchy(hierarchy: Any, *, nodes: str = DIRECT, name: str = "hierarch
                 Argument("hierarchy"), f": {own_name} is empty. Give it a class, or remove it."
             )
         items = [(child, key, own_name, i) for i, (key, child) in enumerate(branches)]
-        return _split(own_name, items, nodes)
+        return _split(own_name, items, nodes, sides)
 
     return Scheme(*grow_nodes((hierarchy, name, "", 0), divide))
 
@@ -203,6 +208,7 @@ def from_paths(
     *,
     separator: str = _SEPARATOR,
     nodes: str = DIRECT,
+    sides: int | None = None,
     name: str = "hierarchy",
 ) -> Scheme:
     """Return the scheme of classes whose labels are paths, such as "comp/sys/mac".
@@ -215,7 +221,7 @@ def from_paths(
         The parts before the last name the nodes above a class. A path that other paths start with
         is a class among them.
     separator : str, default="/"
-    nodes, name : as for `from_hierarchy`
+    nodes, sides, name : as for `from_hierarchy`
 
     Examples
     --------
@@ -249,7 +255,7 @@ def from_paths(
         if label in level:
             raise ArgumentError(Argument("paths"), f" has {label!r} twice.")
         level[label] = None
-    return from_hierarchy(root, nodes=nodes, name=name)
+    return from_hierarchy(root, nodes=nodes, sides=sides, name=name)
 
 
 def check_label_paths(labels: Sequence[Any], separator: str | None = None) -> None:
@@ -268,10 +274,13 @@ def check_label_paths(labels: Sequence[Any], separator: str | None = None) -> No
         )
 
 
-def _split(name: str, items: list[Any], design: str) -> Division:
-    if design == DIRECT or len(items) == 2:
+def _split(name: str, items: list[Any], design: str, sides: int | None = None) -> Division:
+    if design == DIRECT and sides is not None and len(items) > max(2, sides):
+        code = blocks(len(items), sides)
+    elif design == DIRECT or len(items) == 2:
         return Division((BinaryName(name),), one_model_code(len(items)), items)
-    code = SHORT_FORMS[design].expand(len(items))
+    else:
+        code = SHORT_FORMS[design].expand(len(items))
     return Division(number_binaries(name, code.n_partitions), code, items)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
@@ -296,8 +297,9 @@ takes."""
 def class_limit(estimator: Any) -> int | None:
     """Return how many classes a model takes, or None if it does not say so.
 
-    The limit is one of `LIMIT_ATTRIBUTES` of the model, of the last step of a pipeline, or of what
-    ``get_inference_config()`` of TabPFN returns.
+    The limit is one of `LIMIT_ATTRIBUTES` of the model, of the last step of a pipeline, of the
+    estimator in another one such as CalibratedClassifierCV, or of what ``get_inference_config()``
+    of TabPFN returns. A fitted model, in a FrozenEstimator, has no limit: it knows its classes.
 
     Examples
     --------
@@ -308,15 +310,18 @@ def class_limit(estimator: Any) -> int | None:
     >>> class_limit(model)
     10
     """
-    last = _final_step(estimator)
-    holders = [last]
-    if callable(read := getattr(last, "get_inference_config", None)):
-        holders.append(read())
-    for holder in holders:
-        for name in LIMIT_ATTRIBUTES:
-            value = getattr(holder, name, None)
-            if isinstance(value, int | np.integer) and value >= 2:
-                return int(value)
+    model = _final_step(estimator)
+    while model is not None and not isinstance(model, FrozenEstimator):
+        holders = [model]
+        if hasattr(model, "get_inference_config"):
+            # TabPFN loads its weights into the model, so ask a copy.
+            holders.append(clone(model).get_inference_config())
+        for holder in holders:
+            for name in LIMIT_ATTRIBUTES:
+                value = getattr(holder, name, None)
+                if isinstance(value, int | np.integer) and value >= 2:
+                    return int(value)
+        model = _final_step(getattr(model, "estimator", None))
     return None
 
 
@@ -326,7 +331,7 @@ def check_refusal(estimator: Any, n_sides: int, name: str, error: Exception) -> 
         return
     raise ArgumentError(
         f'{name_kind(estimator)} did not accept the {n_sides} sides of partition "{name}": '
-        f"{error} If it takes fewer classes, say how many: ",
+        f"{str(error).rstrip(' .')}. If it takes fewer classes, say how many: ",
         Argument("scheme", "limited"),
         ", ",
         Argument("max_sides", min(10, n_sides - 1)),

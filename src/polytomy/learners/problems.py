@@ -402,6 +402,11 @@ def divide_partition(
     ]
 
 
+def count_models(dichotomies: Iterable[Dichotomy]) -> int:
+    """Return the number of models to train; the sides of a partition share one."""
+    return sum(each.is_counted and each.trained is None for each in dichotomies)
+
+
 def group_sides(dichotomies: Sequence[Dichotomy], positions: Iterable[int]) -> list[list[int]]:
     """Return groups of positions; sides of the same partition, which share a model, are together.
 

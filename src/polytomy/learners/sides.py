@@ -314,11 +314,11 @@ def train_sided_models(work: Workload) -> list[Trained | None]:
     trained: list[Trained | None] = [None] * len(work.dichotomies)
     # joblib would start its workers even without a task.
     results = run_jobs(train_sides, tasks, work.options.n_jobs) if wholes else ()
-    for numbers, (sides, seconds) in zip(wholes.values(), results, strict=True):
+    for (whole, numbers), (sides, seconds) in zip(wholes.items(), results, strict=True):
         sides[0] = sides[0].timed(seconds)
         for k in numbers:
             trained[k] = sides[work.dichotomies[k].side]
-            work.listener.trained(work.dichotomies[k].name)
+        work.listener.trained(whole.name)
     return trained
 
 

@@ -29,6 +29,7 @@ from polytomy.model.decisions import (
     find_hierarchy,
     find_training_prior,
     maximise_likelihood,
+    measure_novelty,
     shift_prior,
     sum_below_nodes,
 )
@@ -445,7 +446,7 @@ class AnsweringMixin:
         >>> classifier = PolytomyClassifier(random_state=0).fit(X, y)
         >>> rare = classifier.with_prior({0: 0.5, 1: 0.45, 2: 0.05})
         >>> classifier.predict_proba(X[[77]]).round(2), rare.predict_proba(X[[77]]).round(2)
-        (array([[0.  , 0.27, 0.73]]), array([[0.  , 0.77, 0.23]]))
+        (array([[0. , 0.3, 0.7]]), array([[0. , 0.8, 0.2]]))
         """
         composition = self._fitted()
         shift = None
@@ -492,7 +493,12 @@ class AnsweringMixin:
 
     @available_unless(why_no_probabilities)
     def with_cost(
-        self, matrix: Any = None, reject_cost: float | None = None, reject_label: Any = None
+        self,
+        matrix: Any = None,
+        reject_cost: float | None = None,
+        reject_label: Any = None,
+        *,
+        reject_novelty: float | None = None,
     ) -> Self:
         """Return a copy whose `predict` minimises the expected cost, without refitting.
 
@@ -511,6 +517,9 @@ class AnsweringMixin:
             It must not be a class. The default is −1 if the labels are numbers, and "unknown" if
             they are text. If its type differs from that of the labels, `predict` returns an object
             array.
+        reject_novelty : float from 0 to 1, optional
+            `predict` returns `reject_label` for samples whose `novelty` is larger, whatever they
+            cost.
 
         Examples
         --------
@@ -524,9 +533,39 @@ class AnsweringMixin:
         """
         composition = self._fitted()
         costs = None
-        if matrix is not None or reject_cost is not None or reject_label is not None:
-            costs = check_costs(matrix, composition.classes, reject_cost, reject_label)
+        given = (reject_cost, reject_label, reject_novelty)
+        if matrix is not None or any(each is not None for each in given):
+            costs = check_costs(matrix, composition.classes, *given)
         return self._copy_with(replace(composition, costs=costs))
+
+    @available_unless(why_no_probabilities)
+    def novelty(self, X: Any) -> Floats:
+        """Return how little each sample looks like any of the classes, from 0 to 1.
+
+        It is the entropy of the class probabilities, divided by the largest possible entropy. This
+        finds samples of unknown classes better than the largest probability, the disagreement of
+        the binaries, kernel values or a one-class support vector machine: see "Classes come and go"
+        in the documentation. It says nothing about samples that are far away from all others but on
+        one side of every border.
+
+        Returns
+        -------
+        array of shape (n_samples,), larger for stranger samples; see `reject_novelty` of
+        `with_cost`
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from polytomy import PolytomyClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> known = np.flatnonzero(y < 9)[::2]
+        >>> classifier = PolytomyClassifier(random_state=0).fit(X[known], y[known])
+        >>> X, y = np.delete(X, known, axis=0), np.delete(y, known)
+        >>> novelty = classifier.novelty(X)
+        >>> [round(float(np.median(novelty[each])), 2) for each in (y < 9, y == 9)]
+        [0.0, 0.14]
+        """
+        return measure_novelty(self._fitted().scores(check_features(self, X), self.n_jobs))
 
     @available_unless(why_no_probabilities)
     def predict_cost(self, X: Any) -> Floats:
@@ -564,7 +603,7 @@ class AnsweringMixin:
         >>> from sklearn.datasets import load_iris
         >>> from polytomy import PolytomyClassifier
         >>> X, y = load_iris(return_X_y=True)
-        >>> classifier = PolytomyClassifier(random_state=0).fit(X, y)
+        >>> classifier = PolytomyClassifier(final_calibration="bias", random_state=0).fit(X, y)
         >>> print(classifier.explain(X[[77]]))
         sample 0: 2 (P = 0.727) over 1 (P = 0.273), log-odds 0.98
              adds  partition

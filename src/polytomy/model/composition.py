@@ -495,15 +495,18 @@ class Composition:
             warn_of_lost_calibration()
         return other.calibrated_on(other.out_of_fold)
 
+    @property
+    def counted_models(self) -> str:
+        """The number of models as text; the sides of a partition share one."""
+        n_models = sum(own.is_counted for own in self.dichotomies)
+        are_binary = all(own.is_binary for own in self.dichotomies)
+        return count_things(n_models, *(["binary", "binaries"] if are_binary else ["model"]))
+
     def __repr__(self) -> str:
         each = [f'"{own}"' if isinstance(own, str) else repr(own) for own in self.solvers]
         solvers = " and ".join(dict.fromkeys(each))
-        n_models = sum(own.is_counted for own in self.dichotomies)
-        models = count_things(n_models, "model")
-        if all(own.is_binary for own in self.dichotomies):
-            models = count_things(n_models, "binary", "binaries")
         classes = count_things(len(self.classes), "class", "classes")
-        return f"<Composition of {models} for {classes}, solved by {solvers}>"
+        return f"<Composition of {self.counted_models} for {classes}, solved by {solvers}>"
 
 
 def warn_of_lost_calibration() -> None:

@@ -23,6 +23,7 @@ from polytomy.designs import (
     from_hierarchy,
     from_matrix,
 )
+from polytomy.designs.flat import class_labels
 from polytomy.designs.orders import order_classes
 from polytomy.designs.registry import options_of, split_options, uses_class_order
 from polytomy.errors import Argument, ArgumentError
@@ -31,6 +32,7 @@ from polytomy.inputs.label_order import has_natural_order, sort_naturally
 from polytomy.inputs.seeds import RandomState
 from polytomy.inputs.training_data import read_class_order
 from polytomy.scheme import CodingMatrix, Scheme, SchemeEnsemble, parse, read
+from polytomy.scheme.coverings import DEFAULT_SIDES
 
 SchemeArgument: TypeAlias = (
     str
@@ -134,11 +136,6 @@ def scheme_from(
     if is_list_of_schemes(argument):
         if not argument:
             raise ArgumentError(Argument("scheme"), " is an empty list. List one scheme or more.")
-        for name in CHOSEN:
-            if name in [each for each in argument if isinstance(each, str)]:
-                raise ArgumentError(
-                    Argument("scheme"), f' has "{name}" in a list. Use it alone, or list designs.'
-                )
         same: dict[str, Any] = {
             "X": X,
             "y": y,
@@ -173,6 +170,8 @@ def _from_text(
         found = find_design(text)
         seed = random_state if "random_state" in found.options else None
         if options and not (found.needs_data and X is None):
+            if found.check_labels is not None:
+                found.check_labels(class_labels(classes), options.get("separator"))
             seeds = {} if seed is None else {"random_state": seed}
             return found.make(*((X, y) if found.needs_data else (classes,)), **seeds, **options)
         if not found.needs_data:
@@ -181,7 +180,12 @@ def _from_text(
             return design(text, X=X, y=y, random_state=seed)
     if text in ENSEMBLES and X is not None:
         return ENSEMBLES[text](X, y, random_state=random_state, **options)
-    if text in SCHEME_NAMES or text in CHOSEN:
+    if text in CHOSEN:
+        raise ArgumentError(
+            Argument("scheme", text),
+            " compares designs itself, in PolytomyClassifier.fit. Use it alone, or name designs.",
+        )
+    if text in SCHEME_NAMES:
         raise _needs_data(text)
     if len(text) < _LONGEST_PATH and "\0" not in text and Path(text).is_file():
         return read(text)
@@ -219,6 +223,8 @@ def _limit_sides(argument: SchemeArgument, most: int) -> SchemeArgument:
     """Return a design with as many sides as are allowed, if it has that option and no value."""
     if is_list_of_schemes(argument):
         return [_limit_sides(each, most) for each in argument]
+    if isinstance(argument, Mapping):
+        return from_hierarchy(argument, sides=most)
     if not isinstance(argument, str):
         return argument
     name, options = split_options(argument)
@@ -236,8 +242,9 @@ def check_sides(scheme: Scheme | SchemeEnsemble, most: int) -> None:
     Traceback (most recent call last):
     ...
     polytomy.errors.ArgumentError: partition "land" has 4 sides, more than max_sides=3. Use \
-scheme="limited", or @blocks in place of the partition.
+scheme="limited", or @one-vs-one in place of the partition.
     """
+    design = "@blocks" if most >= DEFAULT_SIDES else "@one-vs-one"
     for member in members_of(scheme):
         for partition in () if member.is_binary else member.partitions:
             if partition.n_sides > most:
@@ -246,7 +253,7 @@ scheme="limited", or @blocks in place of the partition.
                     Argument("max_sides", most),
                     ". Use ",
                     Argument("scheme", LIMITED),
-                    ", or @blocks in place of the partition.",
+                    f", or {design} in place of the partition.",
                 )
 
 

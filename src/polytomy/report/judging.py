@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,125 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.errors import ArgumentError
-from polytomy.inputs.rows import count_rows, take_rows
+from polytomy.inputs.rows import take_rows
 from polytomy.inputs.training_data import check_features
 from polytomy.metrics import METRICS, JudgedSamples
 from polytomy.metrics.scores import SUMMARY, check_bins, reliability_sums
 from polytomy.model.composition import Composition
 from polytomy.model.decisions import maximise_likelihood
 from polytomy.model.explanations import group_columns
-from polytomy.plots.fitted import find_class_indices, find_fitted
+from polytomy.plots.fitted import find_class_indices
+from polytomy.report.model_parts import (
+    LARGEST_NOISE,
+    Samples,
+    ScoreLine,
+    draw_rows,
+    standard_error,
+)
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-BINS, _FEW_BINS = check_bins(10), check_bins(5)
-"""Edges of the bins of probabilities."""
-
-_SEED = 0
+_BINS = check_bins(5)  # of the answers of partitions, which have few samples
 _MOST_ANSWERS = 2**25  # of all partitions, in memory at a time
-_MOST_FEATURES = 12
 _MOST_CHOSEN = 10
-_LARGEST_NOISE = 2.0  # standard errors
 _WEAK_SHIFT = 0.03  # a distance between class frequencies that does not matter
-
-
-def draw_rows(n_rows: int, most: int) -> Indices:
-    """Return all rows, or at most so many, drawn with a fixed seed; ascending."""
-    if n_rows <= most:
-        return np.arange(n_rows)
-    return np.sort(np.random.default_rng(_SEED).choice(n_rows, most, replace=False))
-
-
-class Samples(NamedTuple):
-    """Samples of a report, and the model that answers for them.
-
-    Attributes
-    ----------
-    model : fitted classifier or regressor, without the transformers before it
-    X : samples as the model takes them
-    raw : the same samples as they were given
-    rows : their rows in the data that was given
-    names : what they are called: the index of a frame, or the row
-    n_given : number of samples that were given
-    feature_names : names of the columns of `raw`, optional
-    """
-
-    model: Any
-    X: Any
-    raw: Any
-    rows: Indices
-    names: list[str]
-    n_given: int
-    feature_names: Sequence[str] | None
-
-    @classmethod
-    def draw(
-        cls, estimator: Any, X: Any, most: int, feature_names: Sequence[str] | None
-    ) -> Samples:
-        """Return at most so many samples, and the model in an estimator."""
-        found = find_fitted(estimator, "classifier_")
-        n_given = count_rows(X)
-        if not n_given:
-            raise ArgumentError("X has no samples; a report needs one or more.")
-        rows = draw_rows(n_given, most)
-        raw = take_rows(X, rows)
-        index = np.asarray(raw.index).tolist() if hasattr(raw, "iloc") else rows.tolist()
-        names = [str(name) for name in index]
-        columns = getattr(X, "columns", None) if feature_names is None else feature_names
-        return cls(found.classifier, found.transform(raw), raw, rows, names, n_given, columns)
-
-    def describe(self, row: int) -> str:
-        """Return the first features of a sample as text; of sparse samples, those not zero."""
-        sample: Any = take_rows(self.raw, np.array([row]))
-        columns: Any = range(np.size(sample))
-        if hasattr(sample, "tocoo"):
-            columns, sample = sample.tocsr().indices.tolist(), sample.tocsr().data
-        names = [f"feature {k}" for k in columns]
-        if self.feature_names is not None:
-            names = [str(self.feature_names[k]) for k in columns]
-        values = np.ravel(np.asarray(sample, dtype=object)).tolist()
-        shown = [
-            f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {str(value)[:100]}"
-            for name, value in zip(names[:_MOST_FEATURES], values, strict=False)
-        ]
-        more = f", … ({len(names)} in all)" if len(names) > _MOST_FEATURES else ""
-        return ", ".join(shown) + more
-
-
-class ScoreLine(NamedTuple):
-    """A score on the samples, next to what training had promised.
-
-    Attributes
-    ----------
-    title : str
-    value, error : the score and its standard error
-    promised : the out-of-fold score of training; NaN if there is none
-    noise : standard error of the difference between the two
-    larger_is_better : bool
-    """
-
-    title: str
-    value: float
-    error: float
-    promised: float
-    noise: float
-    larger_is_better: bool = False
-
-    @property
-    def difference(self) -> float:
-        """The score minus what training had promised."""
-        return self.value - self.promised
-
-    @property
-    def verdict(self) -> str:
-        """Whether the difference is noise."""
-        if np.isnan(self.promised):
-            return "unknown"
-        if abs(self.difference) <= _LARGEST_NOISE * self.noise:
-            return "within noise"
-        is_better = (self.difference > 0) == self.larger_is_better
-        return "better than promised" if is_better else "worse than promised"
 
 
 class Priors(NamedTuple):
@@ -157,7 +60,7 @@ class Priors(NamedTuple):
         distance = 0.5 * np.abs(actual - self.assumed).sum()
         # The mean distance of samples with the assumed frequencies; the mean of |z| is 0.8.
         expected = 0.4 * np.sqrt(self.assumed * (1 - self.assumed) / self.n_samples).sum()
-        return bool(distance > max(_WEAK_SHIFT, _LARGEST_NOISE * expected))
+        return bool(distance > max(_WEAK_SHIFT, LARGEST_NOISE * expected))
 
 
 class PartitionFacts(NamedTuple):
@@ -178,8 +81,8 @@ class PartitionFacts(NamedTuple):
     name: str
     sides: tuple[tuple[Any, ...], ...]
     columns: list[int]
-    n_samples: int
-    error: float
+    n_samples: int = 0
+    error: float = 0.0
     wrong: Indices = np.empty(0, dtype=np.intp)
     chances: Floats = np.empty(0)
     reliability: Floats | None = None
@@ -209,7 +112,8 @@ class JudgedModel:
     def judge(cls, samples: Samples, y: Any) -> JudgedModel:
         """Return the answers of a classifier; `y` has the labels of all samples that were given."""
         classifier = samples.model
-        composition = classifier.composition_.with_conformity()
+        # Kept, as by predict_set, because it takes a while.
+        composition = classifier.composition_ = classifier.composition_.with_conformity()
         labels = composition.classes.tolist()
         if len(labels) < 2:
             raise ArgumentError("A classifier of a single class has nothing to report.")
@@ -294,31 +198,32 @@ class JudgedModel:
         composition, model = self.composition, self.samples.model
         rows = draw_rows(self.n_samples, max(1, _MOST_ANSWERS // len(composition.binaries)))
         X = composition.preprocess(check_features(model, take_rows(self.samples.X, rows)))
-        answers = composition.bank.decisions(X, n_jobs=model.n_jobs)
+        # In the order of columns, each partition reads its own quickly.
+        answers = np.asfortranarray(composition.bank.decisions(X, n_jobs=model.n_jobs))
         index = {label: k for k, label in enumerate(composition.classes.tolist())}
         found = []
         for group in group_columns(composition):
+            facts = PartitionFacts(group.name, group.sides, group.columns)
+            if self.truth is None:
+                chosen = group.side_chances(answers).max(axis=1)
+                found.append(facts._replace(n_samples=len(rows), error=float(1 - chosen.mean())))
+                continue
             side_of = np.full(len(index), -1)
             for side, labels in enumerate(group.sides):
                 side_of[[index[label] for label in labels]] = side
-            chances = group.side_chances(answers)
-            chosen = chances.max(axis=1)
-            facts = PartitionFacts(
-                group.name, group.sides, group.columns, len(rows), float(1 - chosen.mean())
-            )
-            found.append(facts)
-            if self.truth is None:
-                continue
-            sides = side_of[self.truth[rows]]
-            own = np.flatnonzero(sides >= 0)
-            wrong = own[chances[own].argmax(axis=1) != sides[own]]
-            wrong = wrong[np.argsort(-chosen[wrong], kind="stable")]
-            found[-1] = facts._replace(
-                n_samples=len(own),
-                error=len(wrong) / max(1, len(own)),
-                wrong=rows[wrong],
-                chances=chosen[wrong],
-                reliability=tabulate_sides(sides[own], chances[own]),
+            own = np.flatnonzero(side_of[self.truth[rows]] >= 0)
+            sides = side_of[self.truth[rows[own]]]
+            chances = group.side_chances(answers)[own]
+            (wrong,) = (chances.argmax(axis=1) != sides).nonzero()
+            wrong = wrong[np.argsort(-chances[wrong].max(axis=1), kind="stable")]
+            found.append(
+                facts._replace(
+                    n_samples=len(own),
+                    error=len(wrong) / max(1, len(own)),
+                    wrong=rows[own[wrong]],
+                    chances=chances[wrong].max(axis=1),
+                    reliability=tabulate_sides(sides, chances),
+                )
             )
         return found, len(rows)
 
@@ -335,11 +240,6 @@ class JudgedModel:
         return Priors(assumed, observed, estimated, self.n_samples)
 
 
-def standard_error(losses: Floats) -> float:
-    """Return the standard error of the mean of losses."""
-    return float(losses.std(ddof=min(1, len(losses) - 1)) / np.sqrt(len(losses)))
-
-
 def tabulate_sides(truth: Indices, chances: Floats) -> Floats:
     """Return the reliability of probabilities of two or more sides, of shape (n_bins, 3).
 
@@ -347,5 +247,5 @@ def tabulate_sides(truth: Indices, chances: Floats) -> Floats:
     """
     weight = np.ones(len(truth))
     judged = JudgedSamples(truth, chances, weight, range(chances.shape[1]), truth)
-    sums = reliability_sums(judged, _FEW_BINS)
+    sums = reliability_sums(judged, _BINS)
     return np.asarray((sums[1] if len(sums) == 2 else sums.sum(axis=0)).T)

@@ -17,15 +17,7 @@ from polytomy.metrics.scores import HEADLINE, reliability_sums
 from polytomy.model.decisions import PriorShift
 from polytomy.model.explanations import Explanation
 from polytomy.report import figures
-from polytomy.report.judging import (
-    BINS,
-    JudgedModel,
-    PartitionFacts,
-    Priors,
-    Samples,
-    ScoreLine,
-    tabulate_sides,
-)
+from polytomy.report.judging import JudgedModel, PartitionFacts, Priors, tabulate_sides
 from polytomy.report.markup import (
     Column,
     Panel,
@@ -35,16 +27,22 @@ from polytomy.report.markup import (
     details,
     figure,
     gallery,
-    html_page,
     note,
     section,
+)
+from polytomy.report.model_parts import (
+    BINS,
+    LEVELS,
+    Samples,
+    ScoreLine,
+    describe_promise,
+    levels_parts,
+    score_table,
+    write_model_page,
 )
 from polytomy.scheme.pictures import draw_scheme
 
 Indices = NDArray[np.intp]
-
-LEVELS = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99])
-"""Confidence levels of the sets and intervals that are shown."""
 
 _MOST_PANELS = 120  # partitions, or cells of the confusion matrix, that show their samples
 _MOST_CLASS_FIGURES = 24
@@ -72,18 +70,6 @@ def write_classifier_page(samples: Samples, y: Any) -> tuple[str, str]:
     return write_model_page(samples, repr(model.composition)[1:-1], sections), sentence
 
 
-def write_model_page(
-    samples: Samples, about: str, sections: Mapping[str, tuple[str, Markup | None]]
-) -> str:
-    """Return the page of any model."""
-    n_samples = len(samples.rows)
-    title = f"{type(samples.model).__name__} on {count_things(n_samples, 'sample')}"
-    lead: list[Child] = [tag("code", repr(samples.model)), about]
-    if n_samples < samples.n_given:
-        lead.append(f"The samples are drawn from {samples.n_given:,}, with a fixed seed.")
-    return html_page(f"{title} (polytomy)", title, lead, sections)
-
-
 # -- the result ------------------------------------------------------------------------------------
 
 
@@ -101,21 +87,6 @@ def _summarise(model: JudgedModel, lines: Mapping[str, ScoreLine]) -> str:
     return f"{text} {n_samples}{promised}; there are no labels to check this."
 
 
-def describe_promise(
-    text: str, first: ScoreLine, promised: str, lines: Sequence[ScoreLine] | Any
-) -> str:
-    """Return a sentence: how good, how good training had promised, and whether that is noise."""
-    if np.isnan(first.promised):
-        return f"{text}; training made no estimate to compare with."
-    text += f"; training had promised {promised}"
-    if first.verdict != "within noise":
-        ratio = abs(first.difference) / first.noise if first.noise else np.inf
-        return f"{text}. It is {first.verdict}, by {ratio:.1f} standard errors of the difference."
-    others = [line for line in lines if line.verdict not in ("within noise", "unknown")]
-    other = f", but its {others[0].title} is {others[0].verdict}" if others else ""
-    return f"{text}, and the difference is within noise{other}."
-
-
 def _result_section(
     model: JudgedModel, sentence: str, lines: Mapping[str, ScoreLine], priors: Priors | None
 ) -> Markup:
@@ -129,25 +100,6 @@ def _result_section(
         remark = note(text)
     table = score_table(list(lines.values())) if lines else None
     return section("result", "Result", tag("p", sentence, class_="result"), warning, table, remark)
-
-
-def score_table(lines: Sequence[ScoreLine]) -> list[Child]:
-    """Return scores on the samples, next to those that training had promised."""
-    table = column_table(
-        "Scores",
-        Column("score", [line.title for line in lines]),
-        Column("on these samples", [line.value for line in lines], ".4g"),
-        Column("±", [line.error for line in lines], ".2g"),
-        Column("promised by training", [line.promised for line in lines], ".4g"),
-        Column("difference", [line.difference for line in lines], "+.4g"),
-        Column("±", [line.noise for line in lines], ".2g"),
-        Column("difference is", [line.verdict for line in lines]),
-    )
-    text = (
-        "± is one standard error. Training promises what it found on rows that it held out. A "
-        "difference of more than two standard errors is not noise."
-    )
-    return [table, note(text)]
 
 
 # -- samples ---------------------------------------------------------------------------------------
@@ -402,39 +354,6 @@ def _sets_section(model: JudgedModel) -> Markup | None:
     text = "A set promises to contain the true class at least as often as its level says."
     content = levels_parts("mean size", sizes.mean(axis=0), covered, model.n_samples, is_one)
     return section("sets", "Prediction sets", note(text), content)
-
-
-def levels_parts(
-    title: str, sizes: Any, covered: Any, n_samples: int, *columns: Column
-) -> list[Child]:
-    """Return figures and a table of sets or intervals, by confidence level.
-
-    Parameters
-    ----------
-    title : what `sizes` are
-    sizes : array of shape (n_levels,)
-    covered : array of shape (n_levels,), how often the truth is inside; None without labels
-    n_samples : number of samples
-    *columns : more columns of the table
-    """
-    axis = "confidence level"
-    points = np.column_stack([LEVELS, sizes])
-    plots = [figure(None, figures.draw_points(points, (axis, title), f"{title} by {axis}"))]
-    columns = (Column(title, sizes.tolist(), ".3g"), *columns)
-    if covered is not None:
-        points = np.column_stack([LEVELS, covered])
-        drawn = figures.draw_points(
-            points, (axis, "coverage"), f"Coverage by {axis}", has_diagonal=True
-        )
-        plots.insert(0, figure(None, drawn))
-        errors = np.sqrt(LEVELS * (1 - LEVELS) / n_samples)
-        columns = (
-            Column("coverage", covered.tolist(), ".1%"),
-            Column("standard error", errors.tolist(), ".1%"),
-            *columns,
-        )
-    names = Column("level", [f"{level:.0%}" for level in LEVELS])
-    return [gallery(plots), column_table(f"By {axis}", names, *columns)]
 
 
 def _costs_section(model: JudgedModel) -> Markup | None:

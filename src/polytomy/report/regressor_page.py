@@ -13,13 +13,17 @@ from polytomy.markup import Child, Markup, tag
 from polytomy.metrics.metric import as_floats
 from polytomy.regression import BinnedDistribution
 from polytomy.report.figures import draw_histogram, draw_points
-from polytomy.report.judging import BINS, Samples, ScoreLine, draw_rows, standard_error
 from polytomy.report.markup import Column, column_table, figure, gallery, note, section
-from polytomy.report.model_page import (
+from polytomy.report.model_parts import (
+    BINS,
     LEVELS,
+    Samples,
+    ScoreLine,
     describe_promise,
+    draw_rows,
     levels_parts,
     score_table,
+    standard_error,
     write_model_page,
 )
 

@@ -205,7 +205,7 @@ def _score_plots(table: Table, names: tables.Names) -> Markup:
 
 def _rank_plot(results: Results, table: Table, names: tables.Names) -> Markup | None:
     ranked = results.rank(table.measure.name)
-    if ranked is None:
+    if ranked is None or len(results.datasets) == 1:
         return None
     pairs, ranking = ranked
     ranks = sorted(zip(ranking.mean_ranks.tolist(), pairs, strict=True))

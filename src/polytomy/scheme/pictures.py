@@ -107,7 +107,7 @@ def draw_scheme(
     ----------
     scheme : Scheme
     links : addresses by row of the scheme's codes, optional; a click on the row leads there
-    notes : short texts at dots, by row, optional
+    notes : a short text for each row, optional; shown at dots
 
     Examples
     --------
@@ -123,24 +123,28 @@ def draw_scheme(
     margin = (54 if notes else 12) / _UNIT
     lefts = [margin + left for left in places.lefts]
     places = places._replace(lefts=lefts, right=margin + places.right)
+    hints = [
+        _shorten(repr(partition)[1:-1], _LONGEST_HINT)
+        for partition in scheme.partitions
+        for _ in range(partition.n_rows)
+    ]
     drawn: list[Child] = []
     row = 0
     for position, node in enumerate(scheme.nodes):
         drawn += _draw_branches(scheme, position, places)
-        left, code = _UNIT * places.lefts[position], node.code
-        if code.n_partitions > 1:
-            width = _UNIT * places.widths[position] / code.n_rows
-            shapes: list[Child] = [_draw_column(scheme, position, k, left + k * width, width)
-                      for k in range(code.n_rows)]  # fmt: skip
+        x, y = _UNIT * places.lefts[position], _y_of(places.rows[position])
+        shapes: list[Child] = []
+        if node.code.n_partitions > 1:
+            width = _UNIT * places.widths[position] / node.code.n_rows
+            columns = range(node.code.n_rows)
+            shapes += [_draw_column(scheme, position, k, x + k * width, width) for k in columns]
         else:
-            y = _y_of(places.rows[position])
-            dot = tag("circle", cx=left, cy=y, r=6.0, fill="currentColor")
-            place = {"x": left - 8, "y": y - 5, "text_anchor": "end", "class_": "note"}
-            note = (notes or {}).get(row)
-            shapes = [[dot, note and tag("text", note, **place, fill="currentColor")]]
-        for k, shape in enumerate(shapes):
-            drawn.append(_link(scheme, position, k, shape, (links or {}).get(row + k)))
-        row += code.n_rows
+            place = {"x": x - 8, "y": y - 5, "text_anchor": "end", "class_": "note"}
+            note = tag("text", notes[row], **place, fill="currentColor") if notes else None
+            shapes.append([tag("circle", cx=x, cy=y, r=6.0, fill="currentColor"), note])
+        for k, shape in enumerate(shapes, row):
+            drawn.append(_link(shape, hints[k], links.get(k) if links else None))
+        row += node.code.n_rows
     right = _UNIT * places.right
     labels = [_shorten(str(label), _LONGEST_LABEL) for label in scheme.classes]
     drawn += [
@@ -205,19 +209,8 @@ def _draw_column(scheme: Scheme, position: int, row: int, x: float, width: float
     return drawn
 
 
-def _link(scheme: Scheme, position: int, row: int, shapes: Child, address: str | None) -> Markup:
-    """Return shapes with a tooltip that names their partition, as a link if there is an address."""
-    code = scheme.nodes[position].code
-    binary = scheme.nodes[position].binaries[int(code.partition_of_row[row])]
-    branches = [
-        scheme.classes[start:end] for start, end in pairwise(scheme.branch_starts[position])
-    ]
-    sides = [
-        " ".join(str(label) for branch, own in zip(branches, code.matrix[row], strict=True)
-                 if own == sign for label in branch)
-        for sign in (-1, 1)
-    ]  # fmt: skip
-    hint = _shorten(f"{binary}: {sides[0]} / {sides[1]}", _LONGEST_HINT)
+def _link(shapes: Child, hint: str, address: str | None) -> Markup:
+    """Return shapes with a tooltip, as a link if there is an address."""
     if address is None:
         return tag("g", shapes, tag("title", hint))
     return tag("a", shapes, tag("title", hint), href=address, aria_label=hint)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from polytomy.calibration.final import OutOfFoldAnswers
 from polytomy.calibration.pooling import pool_held_out
 from polytomy.errors import SchemeError
+from polytomy.learners.problems import count_models
 from polytomy.learners.workload import TrainingOptions
 from polytomy.metrics import Metric
 from polytomy.metrics.scores import DECIDING
@@ -298,20 +299,11 @@ def choose_scheme(
     progress : see `run_race`
     class_order : see `RaceSetup`
     """
-    n_classes = len(training.classes)
-    if n_classes < 3:  # there is only one scheme
+    if len(training.classes) < 3:  # there is only one scheme
         return "one-vs-one"
     setup = RaceSetup(X, y, estimator, training, models, class_order)
-    candidates = automatic_candidates(
-        n_classes,
-        solver,
-        has_order=class_order is not None,
-        is_multi_class=separates_many_classes(estimator, training.calibration),
-    )
-    race = Race([Runner(each) for each in candidates])
-    entries = make_schemes(race.runners, setup, np.arange(len(y)), is_lenient=True)
-    if not entries:  # no scheme can have such labels
-        raise SchemeError(race.runners[0].reason)
+    entries = enter_candidates(setup, solver)
+    race = Race([runner for runner, _ in entries])
     final = "auto" if training.final_calibration is None else training.final_calibration
     options = replace(
         training, final_calibration=final, wants_probabilities=True, keep_out_of_fold=True
@@ -339,6 +331,21 @@ def choose_scheme(
     return chosen.candidate.scheme
 
 
+def enter_candidates(setup: RaceSetup, solver: Solver) -> list[Entry]:
+    """Return the candidates of ``scheme="auto"`` with their schemes, before any training."""
+    candidates = automatic_candidates(
+        len(setup.training.classes),
+        solver,
+        has_order=setup.class_order is not None,
+        is_multi_class=separates_many_classes(setup.estimator, setup.training.calibration),
+    )
+    runners = [Runner(each) for each in candidates]
+    entries = make_schemes(runners, setup, np.arange(len(setup.y)), is_lenient=True)
+    if not entries:  # no scheme can have such labels
+        raise SchemeError(runners[0].reason)
+    return entries
+
+
 def _log_loss(runner: Runner) -> float:
     (result,) = runner.folds
     return result.scores[DECIDING]
@@ -355,7 +362,8 @@ def _compare(
     schemes, classes = [scheme for _, scheme in entries], options.classes
     plan = plan_training(schemes, classes, setup.estimator, setup.models)
     try:
-        with nullcontext(None) if progress is None else progress(len(plan.dichotomies)) as listener:
+        n_models = count_models(plan.dichotomies)
+        with nullcontext(None) if progress is None else progress(n_models) as listener:
             trained = fit_binaries(plan.dichotomies, setup.X, options, listener)
         results = [_judge(plan, trained, number, solver, options) for number in range(len(entries))]
     except Exception as error:

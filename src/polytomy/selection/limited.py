@@ -12,19 +12,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
 
 from polytomy.designs import blocks, cluster_trees, direct, n_ary_code
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import count_things
 from polytomy.inputs.seeds import RandomState
 from polytomy.learners.preparation import LIMIT_ATTRIBUTES, name_kind
-from polytomy.learners.problems import Dichotomy
+from polytomy.learners.problems import Dichotomy, count_models
 from polytomy.learners.workload import TrainingOptions
 from polytomy.metrics.scores import DECIDING
-from polytomy.model.arrangement import AUTO, Solver, gives_probabilities
+from polytomy.model.arrangement import AUTO, Solver, check_solver, gives_probabilities
 from polytomy.model.fitting import TrainedBinaries, TrainingPlan, plan_training
 from polytomy.model.out_of_fold import find_fold_rule, plan_folds
-from polytomy.model.scheme_argument import LIMITED
+from polytomy.model.scheme_argument import LIMITED, members_of
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.scheme.coverings import count_cover
 
@@ -46,22 +47,26 @@ def plan_limited(
     training: TrainingOptions,
     models: Mapping[str, Any] | None,
     random_state: RandomState,
+    solver: Solver = AUTO,
 ) -> TrainingPlan:
     """Return the dichotomies of all candidates of ``scheme="limited"``.
 
-    With no more classes than `max_sides`, the model itself is the only one. Otherwise they are a
-    cluster tree, blocks if there are few classes, two varied cluster trees, an n-ary code with as
-    many models as a `cover` has, and three or four trees instead of two; but only as long as all
-    models together, with those of their folds, are fitted at most 14 times as often as the models
-    of a cover.
+    With no more classes than `max_sides`, the model itself is the only one, and so is a fitted
+    model in a FrozenEstimator. Otherwise they are a cluster tree, blocks if there are few classes,
+    two varied cluster trees, an n-ary code with as many models as a `cover` has, and three or four
+    trees instead of two; but only those that the solver can solve, and only as long as all models
+    together, with those of their folds, are fitted at most 14 times as often as the models of a
+    cover.
 
     Parameters
     ----------
     X, y : the data, checked
-    estimator, models, random_state : as in the classifier
+    estimator, models, random_state, solver : as in the classifier
     training : TrainingOptions
     """
     labels, most = training.classes, training.max_sides
+    if isinstance(estimator, FrozenEstimator):
+        most = len(labels)
     if most is None:
         raise ArgumentError(
             Argument("scheme", LIMITED),
@@ -80,6 +85,7 @@ def plan_limited(
     candidates.append(SchemeEnsemble(trees[:2]))
     candidates.append(n_ary_code(labels, sides=most, rows=n_rows, random_state=random_state))
     candidates += [SchemeEnsemble(trees[:number]) for number in range(3, _MOST_TREES + 1)]
+    candidates = _solved_by(solver, candidates)
     plan = plan_training(candidates[:1], labels, estimator, models)
     n_fits_of_model = 1 + count_folds(plan.dichotomies, X, options_of_comparison(training))
     for candidate in candidates[1:]:
@@ -90,6 +96,23 @@ def plan_limited(
         if count_models(larger.dichotomies) * n_fits_of_model <= _MOST_FITS * n_rows:
             plan = larger
     return plan
+
+
+def _solved_by(
+    solver: Solver, schemes: Sequence[Scheme | SchemeEnsemble]
+) -> list[Scheme | SchemeEnsemble]:
+    """Return the schemes that a solver can solve; raise its error if there are none."""
+    solved, errors = [], []
+    for scheme in schemes:
+        try:
+            for member in members_of(scheme):
+                check_solver(member, solver)
+            solved.append(scheme)
+        except ArgumentError as error:
+            errors.append(error)
+    if not solved:
+        raise errors[0]
+    return solved
 
 
 def options_of_comparison(training: TrainingOptions) -> TrainingOptions:
@@ -126,11 +149,6 @@ def choose_best(
 # -- how many models and fits --------------------------------------------------------------------
 
 
-def count_models(dichotomies: Sequence[Dichotomy]) -> int:
-    """Return the number of models to train; the sides of a partition share one."""
-    return sum(each.is_counted and each.trained is None for each in dichotomies)
-
-
 def count_folds(dichotomies: Sequence[Dichotomy], X: Any, options: TrainingOptions) -> int:
     """Return how many more times each model is fitted, without the rows of a fold."""
     rule = find_fold_rule(dichotomies, len(options.classes), options)
@@ -157,11 +175,13 @@ class FitPlan:
     models : tuple of PlannedModel, with name, n_sides and n_rows
     n_folds : number of folds; each model is fitted once more without the rows of each
     n_schemes : number of schemes that are compared
+    is_choice : whether the chosen scheme is then trained again, as with ``scheme="auto"``
     """
 
     models: tuple[PlannedModel, ...]
     n_folds: int
     n_schemes: int = 1
+    is_choice: bool = False
 
     @property
     def n_models(self) -> int:
@@ -176,15 +196,20 @@ class FitPlan:
     @property
     def summary(self) -> str:
         """The numbers, in one line."""
+        if not self.models:
+            return "no models to train"
         schemes = f"{self.n_schemes} schemes: " if self.n_schemes > 1 else ""
-        most = max((each.n_sides for each in self.models), default=0)
+        most = max(each.n_sides for each in self.models)
         return (
             f"{schemes}{count_things(self.n_models, 'model')} of up to {most} sides, "
             f"{count_things(self.n_folds, 'fold')}, {count_things(self.n_fits, 'fit')}"
+            f"{', then those of the chosen scheme again' if self.is_choice else ''}"
         )
 
     def __str__(self) -> str:
-        width = max((len(each.name) for each in self.models), default=5)
+        if not self.models:
+            return self.summary
+        width = max(5, *(len(each.name) for each in self.models))
         lines = [self.summary, f"{'model':{width}}  sides    rows"]
         lines += [
             f"{each.name:{width}}  {each.n_sides:5}  {each.n_rows:6}"

@@ -35,7 +35,7 @@ from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import group_rows, take_columns, take_rows
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.preparation import takes_pairwise_values
-from polytomy.learners.problems import binary_problem
+from polytomy.learners.problems import binary_problem, count_models
 from polytomy.learners.svm.grid import KernelGrid
 from polytomy.learners.svm.suitability import (
     UnsuitableError,
@@ -381,7 +381,8 @@ def warn_of_failures(failures: Sequence[tuple[Candidate, str]]) -> None:
     (first, reason), *more = failures
     names = ", ".join(repr(candidate.name) for candidate, _ in more)
     also = f". Also left out: {names}" if names else ""
-    warn_caller(f"candidate {first.name!r} is left out: it {reason}{also}.", FitFailedWarning)
+    text = f"candidate {first.name!r} is left out: it {reason.removesuffix('.')}{also}."
+    warn_caller(text, FitFailedWarning)
 
 
 def _drop_losers(race: Race, n_members: int) -> None:
@@ -609,12 +610,8 @@ class _Batch:
 
     @property
     def n_to_train(self) -> int:
-        """Number of binaries to train."""
-        return sum(
-            dichotomy.trained is None
-            for point in self.points
-            for dichotomy in point.plan.dichotomies
-        )
+        """Number of models to train."""
+        return sum(count_models(point.plan.dichotomies) for point in self.points)
 
     def measure(self, listener: TrainingListener) -> None:
         """Train all binaries, and add the results of each candidate to its runner."""

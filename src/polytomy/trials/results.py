@@ -225,14 +225,14 @@ def mean_interval(differences: ArrayLike, *, test: float, level: float = 0.95) -
 
 
 class Ranking(NamedTuple):
-    """Methods ranked over datasets.
+    """Methods ranked over datasets, or over the trials of one.
 
     Attributes
     ----------
     mean_ranks : mean rank of each method; 1 is best
     p_value : p-value of Friedman's test that all methods are equal; NaN for fewer than three
     critical_difference : mean ranks that differ by more are significantly different by Nemenyi's
-        test
+        test; NaN for one dataset
     n_datasets : number of datasets
     """
 
@@ -292,15 +292,18 @@ _ROUNDING = 1e-13
 
 
 class Cell(NamedTuple):
-    """Mean and standard deviation over the repeats, and whether the mean is the best.
+    """Mean and standard deviation over the repeats, and how the mean compares with the best.
 
-    The standard deviation is sqrt(Σ (x − mean)² / (n − 1)), NaN for a single repeat.
+    The standard deviation is sqrt(Σ (x − mean)² / (n − 1)), NaN for a single repeat. The p-value is
+    that of Wilcoxon's signed-rank test against the best; None for the best itself, and for a
+    single repeat.
     """
 
     mean: float
     std: float
     n_repeats: int
     is_best: bool = False
+    p_value: float | None = None
 
 
 def format_cell(cell: Cell, sign: str = " ± ") -> str:
@@ -355,6 +358,28 @@ class Table(NamedTuple):
                 if cell is not None:
                     yield pair, dataset, cell
 
+    def to_frame(self) -> Any:
+        """Return the means and standard deviations as a pandas frame, one row per pair.
+
+        Examples
+        --------
+        >>> cells = [[Cell(0.91, 0.012, 5, is_best=True)], [Cell(0.88, 0.009, 5)]]
+        >>> rows = [("one-vs-one", "least-squares"), ("tree", "greedy")]
+        >>> Table(MEASURES["accuracy"], ["land"], rows, cells).to_frame()["land"].reset_index()
+          configuration         method  mean    std
+        0    one-vs-one  least-squares  0.91  0.012
+        1          tree         greedy  0.88  0.009
+        """
+        instead = "entries() has the same values."
+        values = {
+            (dataset, name): [getattr(row[k], name, math.nan) for row in self.cells]
+            for k, dataset in enumerate(self.datasets)
+            for name in ("mean", "std")
+        }
+        names = [[pair[k] for pair in self.rows] for k in range(2)]
+        pairs = make_frame(dict(zip(("configuration", "method"), names, strict=True)), instead)
+        return make_frame(values, instead).set_index([pairs[name] for name in pairs])
+
 
 class Comparison(NamedTuple):
     """Two pairs compared split by split on one dataset."""
@@ -384,7 +409,7 @@ class Results:
     >>> records = [{"dataset": "iris", "repeat": 0, "cells": cells}]
     >>> results = Results(records, [("tree", "greedy")], ["iris"])
     >>> results.cell("accuracy", "iris", ("tree", "greedy"))
-    Cell(mean=0.75, std=nan, n_repeats=1, is_best=False)
+    Cell(mean=0.75, std=nan, n_repeats=1, is_best=False, p_value=None)
     """
 
     records: Sequence[Mapping[str, Any]]
@@ -472,7 +497,7 @@ class Results:
     def table(self, measure: str) -> Table:
         """Return one measure for every pair on every dataset, with the best of each marked.
 
-        Rows without values are omitted.
+        The others have the p-value of a comparison with the best. Rows without values are omitted.
         """
         found = find_measure(measure)
         rows = {
@@ -481,7 +506,19 @@ class Results:
         rows = {pair: cells for pair, cells in rows.items() if any(cells)}
         if found.best is not None:
             _mark_best(list(rows.values()), largest=found.best == "largest")
+            self._compare_with_best(measure, rows)
         return Table(found, list(self.datasets), list(rows), list(rows.values()))
+
+    def _compare_with_best(self, measure: str, rows: Mapping[PairName, list[Cell | None]]) -> None:
+        for k, dataset in enumerate(self.datasets):
+            cells = {pair: cell for pair, row in rows.items() if (cell := row[k]) is not None}
+            best = next((pair for pair, cell in cells.items() if cell.is_best), None)
+            for pair, cell in cells.items():
+                if best is None or cell.is_best or cell.n_repeats < 2:
+                    continue
+                values = [self.values(measure, dataset, each) for each in (pair, best)]
+                p_value = compare_pairs(*values, largest_is_best=True).p_value
+                rows[pair][k] = cell._replace(p_value=p_value)
 
     def tables(self) -> list[Table]:
         """Return a table for every measure that has values."""
@@ -509,10 +546,20 @@ class Results:
     def rank(self, measure: str) -> tuple[list[PairName], Ranking] | None:
         """Rank the pairs over the datasets on which all of them were measured.
 
-        Pairs without any value are omitted. Returns None for fewer than two datasets or pairs.
+        For trials of one dataset, these are the mean ranks over its trials. Their p-value and
+        critical difference are NaN: the trials share samples, so the tests do not apply. Pairs
+        without any value are omitted. Returns None for fewer than two pairs, and if all pairs were
+        measured only on one of several datasets.
         """
         found = find_measure(measure)
         table = self.table(measure)
+        if len(table.datasets) == 1 and found.best is not None and len(table.rows) > 1:
+            own = [self.values(measure, table.datasets[0], pair) for pair in table.rows]
+            trials = np.array(own).T
+            trials = trials[np.isfinite(trials).all(axis=1)]
+            ranks = stats.rankdata(-trials if found.best == "largest" else trials, axis=1)
+            nan = float("nan")
+            return (table.rows, Ranking(ranks.mean(axis=0), nan, nan, 1)) if len(trials) else None
         # A dataset without a value for some pair cannot rank that pair.
         whole = [k for k in range(len(table.datasets)) if all(row[k] for row in table.cells)]
         if found.best is None or len(whole) < 2 or len(table.rows) < 2:

@@ -7,6 +7,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ _SPECIAL = str.maketrans(
     # At the start of a row, these would be options of the line break before it.
     | {"[": "{[}", "*": "{*}"}
 )
+_ABOUT_P = r" $p$ is from Wilcoxon's signed-rank test against the best."
 _DIRECTIONS = {"largest": "Larger is better", "smallest": "Smaller is better"}
 
 
@@ -110,7 +112,7 @@ def _embolden(cell: Cell | None) -> str:
     return f"**{format_cell(cell)}**" if cell.is_best else format_cell(cell)
 
 
-def table_to_latex(table: Table, label: str | None = None) -> str:
+def table_to_latex(table: Table, label: str | None = None, *, p_values: bool | None = None) -> str:
     r"""Format a table in LaTeX, with the best values in bold.
 
     The document needs ``\usepackage{booktabs}``. Names in scripts that pdfLaTeX does not support
@@ -121,6 +123,8 @@ def table_to_latex(table: Table, label: str | None = None) -> str:
     table : Table
     label : name for ``\ref``; by default ``tab:`` and the name of the measure, as in
         ``tab:log-loss``
+    p_values : whether a column after each dataset has the p-values of Wilcoxon's test against the
+        best pair; by default, if there is one dataset with more than one trial
 
     Examples
     --------
@@ -144,14 +148,26 @@ def table_to_latex(table: Table, label: str | None = None) -> str:
     \end{table}
     """
     rows = _lay_out(table, _latex_cell, escape_latex)
+    if p_values is None:
+        has_any = any(cell.p_value is not None for *_, cell in table.entries())
+        p_values = has_any and len(table.datasets) == 1
+    if p_values:
+        columns = [
+            ["$p$"] * len(table.datasets),
+            *([_latex_p(each) for each in row] for row in table.cells),
+        ]
+        rows = [
+            [*row[:2], *chain(*zip(row[2:], own, strict=True))]
+            for row, own in zip(rows, columns, strict=True)
+        ]
     head, *body = [f"    {' & '.join(row)} \\\\" for row in rows]
     return "\n".join(
         [
             r"\begin{table}",
             r"  \centering",
-            rf"  \caption{{{_caption(table)}}}",
+            rf"  \caption{{{_caption(table)}{_ABOUT_P if p_values else ''}}}",
             rf"  \label{{{label or 'tab:' + table.measure.name.replace('_', '-')}}}",
-            rf"  \begin{{tabular}}{{ll{'r' * len(table.datasets)}}}",
+            rf"  \begin{{tabular}}{{ll{'r' * (len(rows[0]) - 2)}}}",
             r"    \toprule",
             head,
             r"    \midrule",
@@ -186,6 +202,12 @@ def _caption(table: Table) -> str:
         text = rf"{title}: mean $\pm$ standard deviation over {trials} trials."
     direction = _DIRECTIONS.get(table.measure.best or "")
     return f"{text} {direction}; bold marks the best." if direction else text
+
+
+def _latex_p(cell: Cell | None) -> str:
+    if cell is None or cell.p_value is None:
+        return ""
+    return "$<0.001$" if cell.p_value < 0.001 else f"${cell.p_value:.3f}$"
 
 
 def _latex_cell(cell: Cell | None) -> str:
@@ -287,7 +309,7 @@ def _rank(results: Results) -> list[dict[str, Any]]:
                 "configuration": name[0],
                 "method": name[1],
                 "mean_rank": float(rank),
-                "critical_difference": ranking.critical_difference,
+                "critical_difference": _finite_or_none(ranking.critical_difference),
                 "friedman_p_value": _finite_or_none(ranking.p_value),
                 "n_datasets": ranking.n_datasets,
             }

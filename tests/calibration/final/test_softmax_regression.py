@@ -10,7 +10,7 @@ from scipy.special import log_softmax, logsumexp
 from polytomy.calibration.final import (
     ScaleAndBias,
     Weighted,
-    find_basis,
+    find_curvature,
     fit_each_weighting,
     fit_weights,
 )
@@ -154,6 +154,21 @@ def further_features(classes, n_classes, seed, meaning):
     return further
 
 
+def fit_one(features, further, classes, weight, penalty, start, tolerance):
+    curvature = find_curvature(features, further, weight, start)
+    (found,) = fit_weights(
+        features,
+        further,
+        classes,
+        weight[np.newaxis],
+        penalty,
+        [start],
+        curvature,
+        tolerance=tolerance,
+    )
+    return found
+
+
 @settings(max_examples=25)
 @given(
     problems(3),
@@ -166,9 +181,7 @@ def test_weights_reach_the_minimum(problem, penalty, seed, meaning):
     n_classes = features.shape[1]
     further = further_features(classes, n_classes, seed, meaning)
     start = Weighted(1.0, np.zeros(n_classes), np.zeros((3, n_classes)))
-    found = fit_weights(
-        features, further, classes, weight, penalty, start, find_basis(further), tolerance=1e-12
-    )
+    found = fit_one(features, further, classes, weight, penalty, start, 1e-12)
 
     def loss(x):
         scale, bias, weights = x[0], x[1 : 1 + n_classes], x[1 + n_classes :]
@@ -193,31 +206,77 @@ def test_weights_with_a_huge_penalty_leave_scale_and_bias(problem, seed):
     n_classes = features.shape[1]
     further = further_features(classes, n_classes, seed, 1.0)
     start = Weighted(1.0, np.zeros(n_classes), np.zeros((3, n_classes)))
-    basis = find_basis(further)
-    found = fit_weights(features, further, classes, weight, 1e9, start, basis, tolerance=1e-13)
+    found = fit_one(features, further, classes, weight, 1e9, start, 1e-13)
     plain = fit_scale_and_bias(features, classes, weight)
     assert np.abs(found.weights).max() < 1e-6
     loss = bias_loss(features, classes, weight, found.scale, found.bias)
     assert loss == pytest.approx(plain.loss, rel=1e-6, abs=1e-6)
 
 
-@given(st.integers(1, 30), st.integers(1, 8), st.integers(0, 2**32 - 1))
-def test_a_basis_is_orthonormal_and_spans_the_features(n_samples, n_features, seed):
+def make_weighted_problem(seed, n_features=3):
     rng = np.random.default_rng(seed)
-    features = rng.normal(size=(n_samples, n_features)) @ rng.normal(size=(n_features, n_features))
-    directions, variances = find_basis(features)
-    np.testing.assert_allclose(directions.T @ directions, np.eye(len(variances)), atol=1e-10)
-    np.testing.assert_allclose(((features @ directions) ** 2).mean(axis=0), variances, rtol=1e-6)
-    np.testing.assert_allclose(
-        features @ directions @ directions.T, features, atol=1e-4 * np.abs(features).max()
+    classes = rng.integers(0, 3, 40)
+    features = rng.normal(size=(40, 3)) + np.eye(3)[classes]
+    further = rng.normal(size=(40, n_features)) + classes[:, np.newaxis]
+    at = Weighted(0.7, rng.normal(size=3), rng.normal(size=(n_features, 3)))
+    return features, further, classes, rng.uniform(0.1, 2, 40), at
+
+
+@pytest.mark.parametrize("n_features", [3, 70])
+def test_problems_that_are_solved_together_have_the_solutions_of_each_alone(n_features):
+    features, further, classes, weight, start = make_weighted_problem(0, n_features)
+    weights = weight * (np.arange(40) % 3 != np.arange(3)[:, np.newaxis])
+    curvature = find_curvature(features, further, weight, start)
+    together = fit_weights(
+        features, further, classes, weights, 0.1, [start] * 3, curvature, tolerance=1e-14
     )
+    for own, found in zip(weights, together, strict=True):
+        is_used = own > 0
+        chosen = features[is_used], further[is_used], classes[is_used], own[is_used]
+        alone = fit_one(*chosen, 0.1, start, 1e-14)
+        losses = [weights_loss(*chosen, 0.1, *each) for each in (found, alone)]
+        assert losses[0] == pytest.approx(losses[1], rel=1e-9)
+        np.testing.assert_allclose(found.weights, alone.weights, atol=1e-3)
 
 
-def test_a_basis_has_at_most_512_directions_the_widest():
-    scales = np.linspace(1, 2, 600)
-    directions, _ = find_basis(np.diag(scales))
-    assert directions.shape == (600, 512)
-    assert not directions[: 600 - 512].any()
+@pytest.mark.parametrize("seed", range(3))
+def test_the_curvature_is_the_second_derivative_of_the_mean_loss(seed):
+    features, further, classes, weight, at = make_weighted_problem(seed)
+    curvature = find_curvature(features, further, weight, at)
+
+    def loss(x):
+        logits = x[0] * features + x[1:4] + further @ x[4:].reshape(3, 3)
+        own = log_softmax(logits, axis=1)[np.arange(40), classes]
+        return -(weight @ own) / weight.sum()
+
+    point, step = np.concatenate([[at.scale], at.bias, at.weights.ravel()]), 1e-3
+    moves = step * np.eye(len(point))
+    second = np.array(
+        [
+            [
+                loss(point + a + b)
+                - loss(point + a - b)
+                - loss(point - a + b)
+                + loss(point - a - b)
+                for b in moves
+            ]
+            for a in moves
+        ]
+    ) / (4 * step**2)
+    assert curvature.scale == pytest.approx(second[0, 0], abs=1e-4)
+    np.testing.assert_allclose(curvature.bias, np.diag(second)[1:4], atol=1e-4)
+    of_weights = second[4:, 4:].reshape(3, 3, 3, 3)  # feature, class, feature, class
+    for k in range(3):
+        np.testing.assert_allclose(curvature.weights[k], of_weights[:, k, :, k], atol=1e-3)
+
+
+def test_the_curvature_of_many_features_is_a_mean_over_the_classes():
+    features, further, _, weight, at = make_weighted_problem(0, 70)
+    ((block,), of_few) = (
+        find_curvature(features, further[:, :n], weight, at._replace(weights=at.weights[:n] * 0))[2]
+        for n in (70, 64)
+    )
+    np.testing.assert_allclose(block[:64, :64], of_few.mean(axis=0))
 
 
 @given(st.integers(0, 2**32 - 1))

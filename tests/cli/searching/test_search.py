@@ -172,3 +172,14 @@ def test_a_pool_is_written_as_a_model_that_predicts_the_same(polytomy, here):
     assert answer["pool"] == [each.name for each in search.pool_]
     np.testing.assert_allclose(answer["pool_weights"], search.best_estimator_.pool_weights_)
     assert polytomy("evaluate", "pool.polytomy", "iris.csv").code == 0
+
+
+def test_a_pool_that_wins_as_a_candidate_is_written_as_a_model(polytomy, here):
+    line = "search iris.csv --folds 3 -c pool -o pool.polytomy"
+    outcome = polytomy(*line.split())
+    assert (outcome.code, outcome.err) == (0, "")
+    data = read_data("iris.csv")
+    X = StandardScaler().fit_transform(data.X)
+    expected = pt.PolytomyClassifier(SVC(), "pool", random_state=0).fit(X, data.y)
+    proba = pt.load("pool.polytomy").predict_proba(data.X)
+    np.testing.assert_allclose(proba, expected.predict_proba(X), atol=1e-9)

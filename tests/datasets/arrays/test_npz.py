@@ -35,7 +35,7 @@ def test_arrays_in_fortran_order_are_read_in_blocks(tmp_path):
         ({"X": np.array([[None]], dtype=object), "y": [1]}, "holds objects"),
         (
             {"data": [1.0], "indices": [9], "indptr": [0, 1], "shape": [1, 2], "y": [1]},
-            "X is not a valid CSR matrix: indices[0] is 9; it must be 0 to 1",
+            "X is not a valid CSR matrix: indices must be < 2",
         ),
         ({"X": np.zeros((2, 0)), "y": np.arange(2)}, "X has shape (2, 0); it must have rows"),
         ({"X": np.eye(2), "y": ["a", ""]}, 'row 2: label "" is blank'),
@@ -83,7 +83,7 @@ SPARSE = {"data": [1.0, 2.0], "indices": [0, 1], "indptr": [0, 2], "shape": [1, 
     ("changes", "words"),
     [
         ({"indices": [0.9, 1.0]}, "indices is an array of float64 of shape (2,), not a vector of"),
-        ({"indices": [0, -1]}, "indices[1] is -1; it must be 0 to 2"),
+        ({"indices": [0, -1]}, "indices must be >= 0"),
         ({"indptr": [0.0, 2.0]}, "indptr is an array of float64"),
         ({"indptr": [0, 3]}, "Last value of index pointer should be less than"),
         ({"data": ["a", "b"]}, "its values have type <U1, which is not a number"),

@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 from joblib import parallel_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -54,6 +56,7 @@ class Few(ClassifierMixin, BaseEstimator):
 
 
 def to_numbers(X):
+    X = X.to_pandas() if hasattr(X, "to_pandas") else X
     if not isinstance(X, pd.DataFrame):
         return np.nan_to_num(np.asarray(X, dtype=float))
     columns = [
@@ -143,15 +146,30 @@ def test_the_limit_is_read_from_the_model(name):
         assert max(sides_of(classifier.composition_)) <= 5
 
 
-def test_the_limit_is_read_from_an_inference_configuration():
+class Configured(GaussianNB):
+    """Loads what it knows into itself when it is asked for its limit, as TabPFN does."""
+
+    def get_inference_config(self):
+        self.loaded_ = True
+        return type("Configuration", (), {"MAX_NUMBER_OF_CLASSES": 6})()
+
+
+def test_the_limit_is_read_from_an_inference_configuration_and_the_model_stays_as_it_is():
     X, y = make_classes(12)
+    model = Configured()
+    for estimator in (model, make_pipeline(StandardScaler(), CalibratedClassifierCV(model, cv=2))):
+        classifier = PolytomyClassifier(estimator, "limited", random_state=0).fit(X, y)
+        assert max(sides_of(classifier.composition_)) <= 6
+    assert vars(model) == vars(GaussianNB())
 
-    class Configured(GaussianNB):
-        def get_inference_config(self):
-            return type("Configuration", (), {"MAX_NUMBER_OF_CLASSES": 6})()
 
-    classifier = PolytomyClassifier(Configured(), "limited", random_state=0).fit(X, y)
-    assert max(sides_of(classifier.composition_)) <= 6
+def test_a_fitted_model_is_only_calibrated():
+    X, y = make_classes(12)
+    model = Configured().fit(X, y)
+    classifier = PolytomyClassifier(FrozenEstimator(model), "limited").fit(X, y)
+    assert sides_of(classifier.composition_) == [12]
+    assert pt.plan(classifier, X, y).summary == str(pt.plan(classifier, X, y))
+    assert pt.plan(classifier, X, y).n_fits == 0
 
 
 @pytest.mark.parametrize("max_sides", [1, 2.5, "ten", True])
@@ -189,11 +207,46 @@ def test_a_scheme_with_too_many_sides_is_refused():
         PolytomyClassifier(Few(), "land {0 1 2 3}", max_sides=3).fit(X, y)
 
 
-def test_a_search_heeds_the_limit():
+@pytest.mark.parametrize("scheme", [{"land": list(range(7)), "water": list(range(7, 12))}, "paths"])
+def test_large_nodes_of_a_hierarchy_are_divided_into_blocks(scheme):
+    X, y = make_classes(12)
+    if scheme == "paths":
+        y = np.array(["land/", "water/"])[(y > 6).astype(int)] + y.astype(str).astype(object)
+    classifier = PolytomyClassifier(Few(), scheme, max_sides=5, random_state=0).fit(X, y)
+    # Four groups of seven classes, two or one in each: all pairs of these are blocks.
+    assert len(sides_of(classifier.composition_)) <= 1 + 6 + 1
+    assert max(sides_of(classifier.composition_)) == 5
+
+
+@pytest.mark.parametrize("pool", [None, 2])
+def test_a_search_heeds_the_limit(pool):
     X, y = make_classes(12)
     inner = PolytomyClassifier(GaussianNB(), max_sides=5)
-    search = pt.SchemeSearchCV(inner, ["n-ary", "blocks"], cv=2, random_state=0).fit(X, y)
-    assert max(sides_of(search.best_estimator_.composition_)) <= 5
+    search = pt.SchemeSearchCV(inner, ["n-ary", "blocks"], cv=2, pool=pool, random_state=0)
+    assert max(sides_of(search.fit(X, y).best_estimator_.composition_)) == 5
+
+
+def test_beyond_the_limit_auto_is_limited():
+    X, y = make_classes(12)
+    limited = PolytomyClassifier(Few(), "limited", max_sides=10, random_state=0)
+    automatic = clone(limited).set_params(scheme="auto")
+    assert pt.plan(automatic, X, y) == pt.plan(limited, X, y)
+    np.testing.assert_array_equal(
+        automatic.fit(X, y).predict_proba(X), limited.fit(X, y).predict_proba(X)
+    )
+
+
+def test_only_designs_that_the_solver_can_solve_are_trained():
+    X, y = make_classes(12)
+    classifier = PolytomyClassifier(Few(), "limited", solver="greedy", max_sides=10, random_state=0)
+    assert {each.name.partition(".")[0] for each in pt.plan(classifier, X, y).models} <= {
+        *("cluster", "cluster-1", "cluster-2", "cluster-3")
+    }
+    assert np.mean(classifier.fit(X, y).predict(X) == y) > 0.5
+    Few.fits = 0
+    with pytest.raises(ArgumentError, match=r'^solver="price" needs a one-vs-one code'):
+        classifier.set_params(solver="price").fit(X, y)
+    assert Few.fits == 0
 
 
 def test_predict_asks_each_model_once_and_refits_none():
@@ -226,6 +279,19 @@ def test_frames_with_categories_text_and_missing_values_reach_the_model_untouche
         assert part.dtypes.equals(frame.dtypes)
         pd.testing.assert_frame_equal(part, frame.loc[part.index])
     assert classifier.predict_proba(frame).shape == (len(y), 14)
+
+
+def test_polars_frames_with_dates_reach_the_model_untouched():
+    polars = pytest.importorskip("polars")
+    X, y = make_classes(14)
+    frame = pd.DataFrame(X, columns=[f"f{k}" for k in range(X.shape[1])])
+    frame["day"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(y, unit="D")
+    frame.loc[::7, "day"] = pd.NaT
+    frame["kind"] = np.where(y % 2, "odd", "even")
+    given = polars.from_pandas(frame)
+    classifier = PolytomyClassifier(Few(), "limited", max_sides=10, random_state=0).fit(given, y)
+    assert {part.schema == given.schema for part, _, _ in Few.seen} == {True}
+    assert classifier.predict_proba(given).shape == (len(y), 14)
 
 
 def test_weights_parameters_of_fit_and_seeds_reach_the_models():
@@ -295,11 +361,29 @@ def test_a_plan_of_binaries_counts_pairs():
     assert pt.plan(classifier, X, y).summary == "10 models of up to 2 sides, 0 folds, 10 fits"
 
 
-def test_a_verbose_fit_shows_the_plan(capsys):
+def test_a_plan_of_auto_is_what_is_compared_and_trains_nothing():
+    X, y = make_classes(12)
+    planned = pt.plan(PolytomyClassifier(Few(), "auto", random_state=0), X, y)
+    # One-vs-one, an orthogonal code, the model itself and an n-ary code.
+    assert Few.fits == 0
+    assert planned.n_schemes == 4
+    assert planned.n_models > 66 + 1
+    assert planned.summary.endswith(" fits, then those of the chosen scheme again")
+
+
+def test_a_plan_needs_a_polytomy_classifier():
+    X, y = make_classes(3)
+    with pytest.raises(ArgumentError, match=r"^classifier must be a PolytomyClassifier; got a Few"):
+        pt.plan(Few(), X, y)
+
+
+def test_a_verbose_fit_shows_the_plan_and_counts_models(capsys):
     X, y = make_classes(12)
     classifier = PolytomyClassifier(Few(), "limited", max_sides=10, random_state=0, verbose=1)
     classifier.fit(X, y)
-    assert pt.plan(classifier, X, y).summary in " ".join(capsys.readouterr().err.split())
+    shown, planned = " ".join(capsys.readouterr().err.split()), pt.plan(classifier, X, y)
+    assert planned.summary in shown
+    assert f" {planned.n_models}/{planned.n_models} " in shown
 
 
 def test_the_text_of_a_composition_counts_models_not_sides():

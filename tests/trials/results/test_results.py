@@ -4,6 +4,7 @@ import statistics
 
 import numpy as np
 import pytest
+from scipy.stats import wilcoxon
 
 from polytomy.errors import ArgumentError
 from trials.results_cases import ACCURACY, PAIRS, make_results
@@ -100,3 +101,28 @@ def test_a_frame_has_one_row_per_pair_and_trial(results):
     frame = results.frame()
     assert len(frame) == 18
     assert frame["accuracy"].isna().sum() == 3
+
+
+def test_trials_of_one_dataset_are_ranked_without_a_test():
+    pairs, ranking = make_results(ACCURACY, ["a"]).rank("log_loss")
+    assert pairs == [("pairs", "lsq"), ("tree", "lsq")]
+    # Better on two of three trials, with one tie.
+    np.testing.assert_allclose(ranking.mean_ranks, [(1 + 1.5 + 1) / 3, (2 + 1.5 + 2) / 3])
+    assert np.isnan([ranking.p_value, ranking.critical_difference]).all()
+
+
+def test_cells_have_the_p_value_of_a_comparison_with_the_best(results):
+    table = results.table("accuracy")
+    expected = wilcoxon(ACCURACY["b_c", "pairs"], ACCURACY["b_c", "tree"], method="exact").pvalue
+    assert table.cell(("pairs", "lsq"), 1).p_value == pytest.approx(expected)
+    assert table.cell(("tree", "lsq"), 1).p_value is None  # the best
+    assert table.cell(("tree", "lsq"), 0).p_value == pytest.approx(0.5)  # one of two in four
+
+
+def test_a_table_is_a_frame_of_means_and_deviations(results):
+    frame = results.table("accuracy").to_frame()
+    assert frame.index.names == ["configuration", "method"]
+    assert frame["a", "mean"].tolist() == [0.75, 0.5, 0.5]
+    np.testing.assert_allclose(frame["b_c", "std"].loc["pairs"], np.std([1, 2, 4], ddof=1) / 8)
+    assert np.isnan(frame.loc[("tree", "rec"), ("b_c", "mean")])
+    assert results.table("brier_score").to_frame().empty

@@ -73,6 +73,17 @@ def test_latex_has_the_best_in_bold_and_special_characters_escaped(results):
     assert text.count("{") == text.count("}")
 
 
+def test_latex_of_one_dataset_has_a_column_of_p_values(results):
+    text = table_to_latex(make_results(ACCURACY, ["a"]).table("accuracy"))
+    assert r"\begin{tabular}{llrr}" in text
+    assert r"configuration & method & a & $p$ \\" in text
+    assert text.count(r" & $0.500$ \\") == 2  # better on two of three splits, and one tie
+    assert "Wilcoxon" in text
+    table = results.table("accuracy")
+    assert "$p$" not in table_to_latex(table)
+    assert r"\begin{tabular}{llrrrr}" in table_to_latex(table, p_values=True)
+
+
 def test_all_files_have_the_same_numbers(results, tmp_path):
     files = {path.name for path in write_tables(results, tmp_path)}
     assert files == {path.name for path in tmp_path.iterdir()}

@@ -233,13 +233,27 @@ def _evaluate(
     scale, bias = parameters[0], parameters[1:]
     logits = scale * features
     logits += bias
+    probabilities, losses = softmax_losses(logits, class_indices)
+    penalty = 0.5 * ((scale - 1.0) ** 2 + bias @ bias)
+    return probabilities, float(weight @ losses + penalty)
+
+
+def softmax(logits: Floats) -> Floats:
+    """Return probabilities, computed in place."""
+    logits -= logits.max(axis=1, keepdims=True)
+    np.exp(logits, out=logits)
+    logits /= logits.sum(axis=1, keepdims=True)
+    return logits
+
+
+def softmax_losses(logits: Floats, class_indices: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """Return the probabilities, computed in place, and −log p of each sample's class."""
     logits -= logits.max(axis=1, keepdims=True)
     own = logits[np.arange(len(logits)), class_indices]
-    probabilities = np.exp(logits, out=logits)
-    totals = probabilities.sum(axis=1)
-    probabilities /= totals[:, np.newaxis]
-    penalty = 0.5 * ((scale - 1.0) ** 2 + bias @ bias)
-    return probabilities, float(weight @ (np.log(totals) - own) + penalty)
+    np.exp(logits, out=logits)
+    totals = logits.sum(axis=1)
+    logits /= totals[:, np.newaxis]
+    return logits, np.log(totals) - own
 
 
 def _newton_direction(

@@ -1,0 +1,211 @@
+"""What the pages of all models share: samples, scores next to those of training, and parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polytomy.errors import ArgumentError
+from polytomy.inputs.arguments import count_things
+from polytomy.inputs.rows import count_rows, take_rows
+from polytomy.markup import Child, Markup, tag
+from polytomy.metrics.scores import check_bins
+from polytomy.plots.fitted import find_fitted
+from polytomy.report.figures import draw_points
+from polytomy.report.markup import Column, column_table, figure, gallery, html_page, note
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+LEVELS = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99])
+"""Confidence levels of the sets and intervals that are shown."""
+
+BINS = check_bins(10)
+"""Edges of the bins of probabilities."""
+
+LARGEST_NOISE = 2.0
+"""Standard errors of a difference that is still noise."""
+
+_SEED = 0
+_MOST_FEATURES = 12
+
+
+def draw_rows(n_rows: int, most: int) -> Indices:
+    """Return all rows, or at most so many, drawn with a fixed seed; ascending."""
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(_SEED).choice(n_rows, most, replace=False))
+
+
+class Samples(NamedTuple):
+    """Samples of a report, and the model that answers for them.
+
+    Attributes
+    ----------
+    model : fitted classifier or regressor, without the transformers before it
+    X : samples as the model takes them
+    raw : the same samples as they were given
+    rows : their rows in the data that was given
+    names : what they are called: the index of a frame, or the row
+    n_given : number of samples that were given
+    feature_names : names of the columns of `raw`, optional
+    """
+
+    model: Any
+    X: Any
+    raw: Any
+    rows: Indices
+    names: list[str]
+    n_given: int
+    feature_names: Sequence[str] | None
+
+    @classmethod
+    def draw(
+        cls, estimator: Any, X: Any, most: int, feature_names: Sequence[str] | None
+    ) -> Samples:
+        """Return at most so many samples, and the model in an estimator."""
+        found = find_fitted(estimator, "classifier_")
+        n_given = count_rows(X)
+        if not n_given:
+            raise ArgumentError("X has no samples; a report needs one or more.")
+        rows = draw_rows(n_given, most)
+        raw = take_rows(X, rows)
+        index = np.asarray(raw.index).tolist() if hasattr(raw, "iloc") else rows.tolist()
+        names = [str(name) for name in index]
+        columns = getattr(X, "columns", None) if feature_names is None else feature_names
+        return cls(found.classifier, found.transform(raw), raw, rows, names, n_given, columns)
+
+    def describe(self, row: int) -> str:
+        """Return the first features of a sample as text; of sparse samples, those not zero."""
+        sample: Any = take_rows(self.raw, np.array([row]))
+        columns: Any = range(np.size(sample))
+        if hasattr(sample, "tocoo"):
+            columns, sample = sample.tocsr().indices.tolist(), sample.tocsr().data
+        names = [f"feature {k}" for k in columns]
+        if self.feature_names is not None:
+            names = [str(self.feature_names[k]) for k in columns]
+        values = np.ravel(np.asarray(sample, dtype=object)).tolist()
+        shown = [
+            f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {str(value)[:100]}"
+            for name, value in zip(names[:_MOST_FEATURES], values, strict=False)
+        ]
+        more = f", … ({len(names)} in all)" if len(names) > _MOST_FEATURES else ""
+        return ", ".join(shown) + more
+
+
+class ScoreLine(NamedTuple):
+    """A score on the samples, next to what training had promised.
+
+    Attributes
+    ----------
+    title : str
+    value, error : the score and its standard error
+    promised : the out-of-fold score of training; NaN if there is none
+    noise : standard error of the difference between the two
+    larger_is_better : bool
+    """
+
+    title: str
+    value: float
+    error: float
+    promised: float
+    noise: float
+    larger_is_better: bool = False
+
+    @property
+    def difference(self) -> float:
+        """The score minus what training had promised."""
+        return self.value - self.promised
+
+    @property
+    def verdict(self) -> str:
+        """Whether the difference is noise."""
+        if np.isnan(self.promised):
+            return "unknown"
+        if abs(self.difference) <= LARGEST_NOISE * self.noise:
+            return "within noise"
+        is_better = (self.difference > 0) == self.larger_is_better
+        return "better than promised" if is_better else "worse than promised"
+
+
+def standard_error(losses: Floats) -> float:
+    """Return the standard error of the mean of losses."""
+    return float(losses.std(ddof=min(1, len(losses) - 1)) / np.sqrt(len(losses)))
+
+
+def score_table(lines: Sequence[ScoreLine]) -> list[Child]:
+    """Return scores on the samples, next to those that training had promised."""
+    table = column_table(
+        "Scores",
+        Column("score", [line.title for line in lines]),
+        Column("on these samples", [line.value for line in lines], ".4g"),
+        Column("±", [line.error for line in lines], ".2g"),
+        Column("promised by training", [line.promised for line in lines], ".4g"),
+        Column("difference", [line.difference for line in lines], "+.4g"),
+        Column("±", [line.noise for line in lines], ".2g"),
+        Column("difference is", [line.verdict for line in lines]),
+    )
+    text = (
+        "± is one standard error. Training promises what it found on rows that it held out. A "
+        "difference of more than two standard errors is not noise."
+    )
+    return [table, note(text)]
+
+
+def describe_promise(text: str, first: ScoreLine, promised: str, lines: Iterable[ScoreLine]) -> str:
+    """Return a sentence: how good, how good training had promised, and whether that is noise."""
+    if np.isnan(first.promised):
+        return f"{text}; training made no estimate to compare with."
+    text += f"; training had promised {promised}"
+    if first.verdict != "within noise":
+        ratio = abs(first.difference) / first.noise if first.noise else np.inf
+        return f"{text}. It is {first.verdict}, by {ratio:.1f} standard errors of the difference."
+    others = [line for line in lines if line.verdict not in ("within noise", "unknown")]
+    other = f", but its {others[0].title} is {others[0].verdict}" if others else ""
+    return f"{text}, and the difference is within noise{other}."
+
+
+def levels_parts(
+    title: str, sizes: Floats, covered: Floats | None, n_samples: int, *columns: Column
+) -> list[Child]:
+    """Return figures and a table of sets or intervals, by confidence level.
+
+    Parameters
+    ----------
+    title : what `sizes` are
+    sizes : array of shape (n_levels,)
+    covered : array of shape (n_levels,), how often the truth is inside; None without labels
+    n_samples : number of samples
+    *columns : more columns of the table
+    """
+    axis = "confidence level"
+    points = np.column_stack([LEVELS, sizes])
+    plots = [figure(None, draw_points(points, (axis, title), f"{title} by {axis}"))]
+    columns = (Column(title, sizes.tolist(), ".3g"), *columns)
+    if covered is not None:
+        points = np.column_stack([LEVELS, covered])
+        drawn = draw_points(points, (axis, "coverage"), f"Coverage by {axis}", has_diagonal=True)
+        plots.insert(0, figure(None, drawn))
+        errors = np.sqrt(LEVELS * (1 - LEVELS) / n_samples)
+        columns = (
+            Column("coverage", covered.tolist(), ".1%"),
+            Column("standard error", errors.tolist(), ".1%"),
+            *columns,
+        )
+    names = Column("level", [f"{level:.0%}" for level in LEVELS])
+    return [gallery(plots), column_table(f"By {axis}", names, *columns)]
+
+
+def write_model_page(
+    samples: Samples, about: str, sections: Mapping[str, tuple[str, Markup | None]]
+) -> str:
+    """Return the page of any model."""
+    n_samples = len(samples.rows)
+    title = f"{type(samples.model).__name__} on {count_things(n_samples, 'sample')}"
+    lead: list[Child] = [tag("code", repr(samples.model)), about]
+    if n_samples < samples.n_given:
+        lead.append(f"The samples are drawn from {samples.n_given:,}, with a fixed seed.")
+    return html_page(f"{title} (polytomy)", title, lead, sections)

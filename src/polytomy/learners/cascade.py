@@ -18,15 +18,15 @@ from scipy.sparse import csr_array
 
 from polytomy.calibration.final import (
     Weighted,
-    find_basis,
+    find_curvature,
     fit_each_weighting,
     fit_weights,
-    softmax,
 )
 from polytomy.inputs.sparse import is_sparse
 from polytomy.learners.bank import Bank
 from polytomy.learners.fourier import FourierFeatures
 from polytomy.learners.problems import Dichotomy
+from polytomy.routines.reference.calibration import softmax
 from polytomy.states import State, stored_as
 
 Floats = NDArray[np.float64]
@@ -83,14 +83,15 @@ class Cascade:
         fitted, others = inputs[:n_samples], inputs[n_samples:]
         none = np.zeros((n_samples, n_classes))
         start = Weighted(1.0, none[0], np.zeros((inputs.shape[1], n_classes)))
-        student = fit_weights(
+        weight = np.ones((1, n_samples))
+        (student,) = fit_weights(
             none,
             fitted,
             class_indices[:n_samples],
-            np.ones(n_samples),
+            weight,
             _PENALTY / n_samples,
-            start,
-            find_basis(fitted),
+            [start],
+            find_curvature(none, fitted, weight[0], start),
             tolerance=_TOLERANCE,
         )
         logits = others @ student.weights + student.bias

@@ -405,6 +405,20 @@ def test_a_model_of_all_classes_answers_with_the_probabilities_of_those_left(sam
         assert np.allclose(smaller.predict_proba(X), expected, atol=1e-9)
 
 
+def test_a_pool_with_a_model_of_all_classes_loses_one(samples):
+    X, y = samples
+    pool = PolytomyClassifier(
+        LogisticRegression(), ["one-vs-one", "direct"], final_calibration=None, random_state=0
+    ).fit(X, y)
+    parts = [
+        PolytomyClassifier(LogisticRegression(), scheme, final_calibration=None).fit(X, y)
+        for scheme in pool.scheme_.schemes
+    ]
+    shares = [np.delete(each.predict_proba(X), 2, axis=1) for each in parts]
+    expected = np.mean([each / each.sum(axis=1, keepdims=True) for each in shares], axis=0)
+    assert np.allclose(pool.without_classes(2).predict_proba(X), expected, atol=1e-6)
+
+
 def test_two_classes_left_are_decided_by_their_binary(samples):
     whole = PolytomyClassifier(SVC(), final_calibration=None, random_state=0).fit(*samples)
     smaller = whole.without_classes([0, 1, 2, 3, 4, 5])

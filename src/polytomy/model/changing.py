@@ -96,6 +96,11 @@ def remove_classes(composition: Composition, labels: Any) -> tuple[Composition, 
         )
     translate, wholes = ClassTranslation(kept, len(classes)), dict[Any, Any]()
     arrangements = [_prune(each, kept) for each in composition.arrangements]
+    if len({frozenset(each.scheme.classes) for each in arrangements}) > 1:
+        # A member keeps sides without classes, and all members of a pool have the same classes.
+        arrangements = [
+            each._replace(positions=each.positions[kept]) for each in composition.arrangements
+        ]
     used = np.unique(np.concatenate([each.columns for each in arrangements]))
     before = [composition.dichotomies[column] for column in used]
     schemes = [each.scheme for each in arrangements]

@@ -2,6 +2,9 @@
 
 - fit: 100, 300 and 460 rows, the default SVC, one-vs-one, compared with SVC(probability=True).
 - one row: `predict_proba` of one row by the same models.
+- few rows: `predict_proba` of 1, 2, 4, … 64 rows by models of 4000 rows.
+- hierarchy: `predict_proba` of one sparse row by 36 logistic regressions, for 300 classes whose
+  labels are paths, compared with one LogisticRegression.
 - linear votes: `predict` of 360 rows by one-vs-one linear models of 15 classes, compared with
   OneVsOneClassifier.
 - one-vs-rest: `fit` with LinearSVC and 300 classes, or as many as the argument `classes=…` says,
@@ -14,7 +17,8 @@ between a decision value and that of SVC's own machine; for linear votes, the sh
 class by the peer does not have the most votes here.
 Data is standardised; the first rows of a random order are for training and the others for testing.
 
-    POLYTOMY_DATA=folder python -m benchmarks small [busy] [classes=300] [dataset ...]
+    POLYTOMY_DATA=folder python -m benchmarks small [busy] [few-rows] [hierarchy] [classes=300]
+        [dataset ...]
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
@@ -39,6 +44,7 @@ from sklearn.svm import SVC, LinearSVC
 
 import polytomy as pt
 from benchmarks import data
+from polytomy.learners.bank import Bank
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "small.csv"
 
@@ -49,8 +55,11 @@ BUNDLED: dict[str, Callable[..., Any]] = {
 }
 OTHERS = ("extra/ecoli", "segment", "sat", "pendigits", "letter")
 SIZES = (100, 300, 460)
-TARGETS = {"fit": {100: 2.0, 300: 1.0, 460: 1.0}, "one row": 2.0}
+TARGETS = {"fit": {100: 1.5, 300: 1.0, 460: 1.0}, "one row": 1.2, "wide row": 0.6}
 REPEATS = {"fit": 15, "one row": 300, "linear votes": 15}
+LARGE = ("usps", "letter")
+N_LARGE, WIDE = 4000, 100
+NUMBERS_OF_ROWS = (1, 2, 4, 8, 16, 32, 64)
 
 
 class Row(NamedTuple):
@@ -154,11 +163,95 @@ def measure_machines(name: str, n_train: int, *, is_busy: bool) -> list[Row]:
     ]
 
 
-def make_clouds(n_classes: int, n_each: int, n_features: int) -> tuple[np.ndarray, np.ndarray]:
+def make_clouds(
+    n_classes: int, n_each: int, n_features: int, spread: float = 1.5
+) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     y = np.tile(np.arange(n_classes), n_each)
-    centres = rng.normal(scale=1.5, size=(n_classes, n_features))
+    centres = rng.normal(scale=spread, size=(n_classes, n_features))
     return centres[y] + rng.normal(size=(len(y), n_features)), y
+
+
+def load_large(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return 4000 training samples with their classes, and test samples."""
+    if name.startswith("made-"):
+        n_features = int(name[5:])
+        X, y = make_clouds(11 if n_features < WIDE else 10, 500, n_features, 3 / n_features**0.5)
+    else:
+        X, y = data.load(name)
+    order = np.random.default_rng(0).permutation(len(X))[: N_LARGE + NUMBERS_OF_ROWS[-1]]
+    return X[order[:N_LARGE]], y[order[:N_LARGE]], X[order[N_LARGE:]]
+
+
+def measure_few_rows(name: str, *, is_busy: bool) -> list[Row]:
+    X, y, X_test = load_large(name)
+    ours = pt.PolytomyClassifier(SVC(), random_state=0).fit(X, y)
+    peer = SVC(probability=True, random_state=0, decision_function_shape="ovo").fit(X, y)
+    values = np.column_stack([binary.scores(X_test) for binary in ours.binaries_])
+    difference = float(np.abs(values + peer.decision_function(X_test)).max())
+    rows = []
+    for n_rows in NUMBERS_OF_ROWS:
+        few = X_test[:n_rows]
+        times = time_in_turns(
+            max(20, REPEATS["one row"] // n_rows),
+            is_busy,
+            lambda few=few: ours.predict_proba(few),
+            lambda few=few: peer.predict_proba(few),
+        )
+        target = TARGETS["wide row" if X.shape[1] >= WIDE else "one row"]
+        nothing = float("nan")
+        rows.append(
+            Row(
+                "few rows",
+                name,
+                n_rows,
+                len(ours.classes_),
+                times[1],
+                times[0],
+                times[0] / times[1],
+                target,
+                difference,
+                nothing,
+                nothing,
+                is_busy,
+            )
+        )
+    return rows
+
+
+def measure_hierarchy(*, is_busy: bool) -> Row:
+    """Measure one row of 36 models: 5 groups of 6 groups of 10 classes, in sparse text."""
+    paths = [f"{i}/{j}/{k}" for i in range(5) for j in range(6) for k in range(10)]
+    y = np.repeat(np.arange(300), 10)
+    centres = sparse.random(300, 20_000, 0.002, "csr", random_state=0)
+    X = sparse.csr_matrix(centres[y] + sparse.random(3000, 20_000, 0.002, "csr", random_state=1))
+    labels = np.array(paths)[y]
+    model = LogisticRegression(max_iter=50)
+    ours = pt.PolytomyClassifier(model, pt.designs.from_paths(paths), random_state=0).fit(X, labels)
+    peer = model.fit(X, labels)
+    one = X[:1]
+    ours_ms, theirs_ms = time_in_turns(
+        REPEATS["one row"],
+        is_busy,
+        lambda: ours.predict_proba(one),
+        lambda: peer.predict_proba(one),
+    )
+    few = X[:200]
+    own = np.column_stack([binary.scores(few) for binary in ours.binaries_])
+    return Row(
+        "hierarchy",
+        "made, 20,000 features",
+        1,
+        300,
+        theirs_ms,
+        ours_ms,
+        ours_ms / theirs_ms,
+        float("nan"),
+        float(np.abs(Bank(ours.binaries_).scores(few) - own).max()),
+        float(np.mean(ours.predict(few) == labels[:200])),
+        float(np.mean(peer.predict(few) == labels[:200])),
+        is_busy,
+    )
 
 
 def measure_linear_votes(estimator: Any, *, is_busy: bool) -> Row:
@@ -231,7 +324,9 @@ def show(row: Row) -> None:
 def main(words: list[str]) -> None:
     is_busy = "busy" in words
     (n_classes,) = [int(word[8:]) for word in words if word.startswith("classes=")] or [300]
+    parts = {"few-rows", "hierarchy"}
     names = [word for word in words if word != "busy" and not word.startswith("classes=")]
+    chosen, names = parts & set(names), [name for name in names if name not in parts]
     print(
         f"{'work':17}{'data':20}{'rows':>6}{'cl.':>6}{'ms':>11}{'peer ms':>12}{'ratio':>9}"
         f"{'target':>8}{'difference':>11}{'accuracy of both':>18}"
@@ -245,14 +340,20 @@ def main(words: list[str]) -> None:
 
     with warnings.catch_warnings(), busy_machine(is_busy):
         warnings.simplefilter("ignore")  # SVC's probabilities are deprecated
-        for name in names or [*BUNDLED, *data.available(OTHERS)]:
+        is_whole = not names and not chosen
+        for name in names or ([*BUNDLED, *data.available(OTHERS)] if is_whole else []):
             for n_train in SIZES:
                 add(measure_machines(name, n_train, is_busy=is_busy))
-        if not names:
+        if is_whole or "few-rows" in chosen:
+            for name in ("made-717", "made-40", *data.available(LARGE)):
+                add(measure_few_rows(name, is_busy=is_busy))
+        if is_whole or "hierarchy" in chosen:
+            add([measure_hierarchy(is_busy=is_busy)])
+        if is_whole:
             for estimator in (LogisticRegression(), LinearSVC()):
                 add([measure_linear_votes(estimator, is_busy=is_busy)])
             add([measure_one_vs_rest(n_classes, is_busy=is_busy)])
-    if not names and not is_busy and data.available():
+    if is_whole and not is_busy and data.available():
         with RESULTS.open("w", newline="") as file:
             writer = csv.writer(file)
             columns = [name for name in Row._fields if name != "target"]

@@ -9,7 +9,8 @@ with noise of 0.2. Two threads. Every case runs in its own process, to measure p
 - the product down a tree, with one vectorised step per node.
 
 It then measures the time per sample of each algorithm as the number of classes grows. Both tables
-are written to docs/figures, and the second is also plotted.
+are written to docs/figures, and the second is also plotted. Last, it compares the divergence of
+partitions with several sides with least squares.
 
     python -m benchmarks solvers
 """
@@ -22,6 +23,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from polytomy import solve
+from polytomy.designs import n_ary
 from polytomy.errors import CodeError
 from polytomy.scheme import CodingMatrix
 from polytomy.scheme.codes import adjacent, one_vs_one, one_vs_rest, orthogonal
@@ -43,6 +47,7 @@ N_TIMED_ONE_BY_ONE = 500
 SECONDS_PER_TIMING = 3.0
 LEAST_REPEATS = 5
 SUM_WEIGHT = 1e4
+N_OF_SIDES = 100
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 
 
@@ -269,6 +274,23 @@ def in_own_process(function: Callable[..., Any], *arguments: Any) -> Any:
         return pool.submit(function, *arguments).result()
 
 
+def measure_divergence(n_classes: int, n_sides: int, concentration: float) -> tuple[float, float]:
+    """Return the microseconds per sample of the divergence, and of least squares."""
+    scheme = n_ary(n_classes, sides=n_sides, random_state=0)
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.full(n_classes, concentration), N_OF_SIDES)
+    masses = p @ (scheme.code.matrix > 0).T + 1e-3
+    chances = masses * np.exp(0.3 * rng.standard_normal(masses.shape))
+    chances = chances.reshape(N_OF_SIDES, -1, n_sides)
+    chances /= chances.sum(axis=2, keepdims=True)
+    decisions = 2.0 * chances.reshape(N_OF_SIDES, -1) - 1.0
+    methods = "divergence", "least-squares"
+    found = [solve(scheme, decisions, method) for method in methods]
+    assert all(np.abs(each.sum(axis=1) - 1).max() < 1e-9 for each in found)
+    times = [best_time(partial(solve, scheme, decisions, each), 0.5) for each in methods]
+    return times[0] / N_OF_SIDES * 1e6, times[1] / N_OF_SIDES * 1e6
+
+
 def main() -> None:
     FIGURES.mkdir(parents=True, exist_ok=True)
     print(f"least squares, {N_SAMPLES:,} samples, times in microseconds per sample")
@@ -299,6 +321,16 @@ def main() -> None:
     fields = ("algorithm", "classes", "samples", "microseconds")
     write_csv(FIGURES / "solver_growth.csv", fields, growth)
     plot_growth(growth)
+
+    print("\nn-way codes, microseconds per sample: divergence, least squares, ratio (at most 5)")
+    for n_classes, n_sides, concentration in product((20, 100, 242), (5, 10), (1.0, 0.05)):
+        ours, theirs = measure_divergence(n_classes, n_sides, concentration)
+        kind = "flat" if concentration == 1.0 else "peaked"
+        print(
+            f"{n_classes:5} classes {n_sides:3} sides, {kind:7}{ours:9.1f}{theirs:9.1f}"
+            f"{ours / theirs:7.2f}",
+            flush=True,
+        )
 
 
 def write_csv(path: Path, fields: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:

@@ -4,9 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import RadiusNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 import polytomy as pt
@@ -223,12 +225,12 @@ def test_a_refusal_gives_the_reason_and_a_solution(fitted):
     classifier, X, y, _ = fitted
     assert "not fitted" in refusal(pt.PolytomyClassifier())
     assert refusal(SVC()).startswith("SVC cannot be exported. Pass a PolytomyClassifier")
-    steps = make_pipeline(PolynomialFeatures(), pt.PolytomyClassifier(LinearSVC())).fit(X, y)
+    steps = make_pipeline(Nystroem(), pt.PolytomyClassifier(LinearSVC())).fit(X, y)
     assert refusal(steps).startswith(
-        "PolynomialFeatures before the binaries cannot be exported; only StandardScaler, "
+        "the steps before the binaries cannot be exported: Nystroem has no graph (its converter"
     )
     assert "Export the last step of the pipeline alone" in refusal(steps)
-    inside = make_pipeline(PolynomialFeatures(), LinearSVC())
+    inside = make_pipeline(Nystroem(), LinearSVC())
     sharing = pt.PolytomyClassifier(inside, shared_preprocessing=True).fit(X, y)
     assert refusal(sharing) == refusal(steps)
     assert refusal(classifier, dtype="int8") == (
@@ -239,13 +241,17 @@ def test_a_refusal_gives_the_reason_and_a_solution(fitted):
     assert 'Fit another scheme, or use classifier.with_solver("voting").' in refusal(drawn)
 
 
-def test_a_calibrator_of_the_user_is_refused(fitted):
-    _, X, y, _ = fitted
-    calibrator = LogisticRegression(C=0.5, max_iter=1000)
-    classifier = pt.PolytomyClassifier(LinearSVC(), final_calibration=calibrator).fit(X, y)
+def test_a_calibrator_of_the_user_is_converted_or_refused(run, fitted):
+    _, X, y, new = fitted
+    classifier = pt.PolytomyClassifier(LinearSVC(), random_state=0)
+    classifier.set_params(final_calibration=LogisticRegression(C=0.5, max_iter=1000))
+    found = run(to_onnx(classifier.fit(X, y), dtype="float64"), new)["probabilities"]
+    np.testing.assert_allclose(found, classifier.predict_proba(new), rtol=0, atol=1e-5)
+    classifier.set_params(final_calibration=RadiusNeighborsClassifier(1e9)).fit(X, y)
     assert refusal(classifier) == (
-        "final_calibration=LogisticRegression(C=0.5, max_iter=1000) cannot be exported. Fit with "
-        'final_calibration="bias", "decoder" or None.'
+        "final_calibration=RadiusNeighborsClassifier(radius=1000000000.0) cannot be exported: only "
+        'neighbours of equal weight can be converted. Fit with final_calibration="bias", "decoder" '
+        "or None."
     )
 
 
@@ -290,12 +296,11 @@ def test_votes_of_codes_with_more_than_two_sides_are_counted(run, solver):
     found = run(to_onnx(classifier, dtype="float64"), new)
     np.testing.assert_allclose(found["scores"], classifier.decision_function(new), atol=1e-9)
     np.testing.assert_array_equal(found["label"], classifier.predict(new))
-    words = refusal(classifier.with_solver("least-squares"))
-    assert 'Fit another scheme, or use classifier.with_solver("voting").' in words
+    assert_same(run, classifier.with_solver("least-squares"), new)
 
 
 def test_a_model_of_several_sides_that_cannot_be_exported_is_named():
     X, y, _ = made_data()
     machine = pt.PolytomyClassifier(SVC(kernel="precomputed"), "@direct {0 1 2 3 4}")
-    words = 'the model of partition "direct-00" is a SVC for 5 sides, which cannot be exported.'
+    words = 'the model of partition "direct-00" is a SVC for 5 sides, which cannot be exported: '
     assert refusal(machine.fit(X @ X.T, y)).startswith(words)

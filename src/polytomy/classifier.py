@@ -164,6 +164,8 @@ class PolytomyClassifier(
     scheme_ : Scheme or SchemeEnsemble
     estimators_ : list of fitted two-class estimators, in the order of the partitions
     binaries_ : list of TrainedBinary, one for each partition, or for each side if it has several
+    class_change_ : ClassChange, of what `with_classes` and `without_classes` return
+        Labels that were added or removed, and how many binaries were kept and trained.
     preprocessing_ : fitted Pipeline of the steps that all binaries share, or None
     reservoir_ : Reservoir, the rows that ``partial_fit`` holds out
     n_classes_, n_features_in_ : int
@@ -295,7 +297,8 @@ class PolytomyClassifier(
         ----------
         X, y, sample_weight, **fit_params : as in `fit`
             Samples of the new classes and of all known ones: the data of `fit`, or part of it,
-            and the new samples. Their class frequencies become those of the model.
+            and the new samples. Their class frequencies become the prior. As after `fit`, there
+            are no costs.
         scheme : as the parameter of the class, optional
             The scheme for all classes, to use instead. Binaries that separate the same classes as
             before stay.

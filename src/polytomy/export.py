@@ -11,16 +11,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import make_pipeline
 
 from polytomy.calibration.final import check_export, export_clipping
 from polytomy.classifier import PolytomyClassifier
 from polytomy.errors import Argument, ArgumentError, PythonOnly
 from polytomy.inputs.arguments import PRECISIONS, Parameter
-from polytomy.learners.fourier import FourierFeatures
 from polytomy.learners.preparation import list_steps, split_pipeline
-from polytomy.learners.scaling import Scaling, peel_scalers
+from polytomy.learners.scaling import export_steps
 from polytomy.model.composition import Composition
+from polytomy.onnx_conversion import ConversionError
 from polytomy.onnx_graph import Graph, Value, import_onnx
 from polytomy.solvers import METHODS
 
@@ -30,20 +29,22 @@ _DTYPE = Parameter("dtype", choices=PRECISIONS)
 def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     """Return a fitted classifier as an ONNX model, which runs without Python.
 
-    Binaries can be support vector machines and linear classifiers, alone or in a pipeline after
-    scalers; so can models with more than two sides. The solver can be "voting" or "hamming" for any
-    scheme, and "least-squares" for trees, for one-vs-one, equiangular and adjacent codes, and for
-    nested schemes of these. The final calibration can be any of polytomy's own, or None. The model
-    includes the prior and the costs of the classifier.
+    Binaries, and models with more than two sides, can be support vector machines, linear
+    classifiers, and all that skl2onnx or onnxmltools converts, such as forests, boosted trees and
+    nearest neighbours; alone or in a pipeline. The solver can be "voting" or "hamming" for any
+    scheme, and "least-squares" for one-vs-one, for trees, for codes without zeros, and for nested
+    schemes of these. The final calibration can be any of polytomy's own, a calibrator that skl2onnx
+    converts, or None. The model includes the prior and the costs of the classifier.
 
     The model has one input, `X` of shape (n_samples, n_features), and two outputs, `label` and
     `probabilities` of shape (n_samples, n_classes) in the order of ``classes_``. If the solver does
-    not give probabilities, the second output is called `scores`. All arithmetic is in double
-    precision, so that the model gives the same answers as the classifier.
+    not give probabilities, the second output is called `scores`. All arithmetic but that of trees
+    is in double precision. The probabilities are those of the classifier to 1e-5; see "ONNX export"
+    in the documentation.
 
     Parameters
     ----------
-    classifier : fitted PolytomyClassifier, or a pipeline of scalers that ends in one
+    classifier : fitted PolytomyClassifier, or a pipeline of transformers that ends in one
     dtype : "float32" or "float64", default="float32"
         Type of the input and of the probabilities or scores.
 
@@ -67,7 +68,7 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     """
     _DTYPE.check(dtype)
     import_onnx()
-    scaling, features, core = _split_steps(classifier)
+    before, core = _split_steps(classifier)
     composition: Composition = core.composition_
     _check_solver(composition)
     final: Any = None if composition.final is None else composition.final.map
@@ -75,10 +76,15 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
         check_export(final)
     classes = _exported_labels(composition.classes)
     graph = Graph()
-    X = graph.input("X", dtype, ["n_samples", core.n_features_in_])
-    samples = _cast(graph, X, dtype, "float64")
-    samples = samples if scaling is None else scaling.to_onnx(samples)
-    samples = samples if features is None else features.to_onnx(graph, samples)
+    X = graph.input("X", dtype, ["n_samples", classifier.n_features_in_])
+    try:
+        samples = export_steps(graph, _cast(graph, X, dtype, "float64"), before)
+    except ConversionError as error:
+        raise ArgumentError(
+            f"the steps before the binaries cannot be exported: {error}. Export the last step of "
+            "the pipeline alone, or a classifier that was fitted to transformed samples, and "
+            "transform samples before they are given to the ONNX model."
+        ) from error
     # With a single class there are no binaries, and only the number of samples matters.
     answers = composition.bank.to_onnx(graph, samples) if composition.binaries else samples
     if final is not None:
@@ -102,7 +108,7 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
         winners = graph.add("ArgMax", ranked, axis=1, keepdims=0)
     else:
         winners = costs.to_onnx(graph, scores)
-        if costs.reject_cost is not None:
+        if costs.can_reject:
             labels = _exported_labels(costs.labels_with_reject(composition.classes))
     graph.output("label", graph.constant(labels).take(winners, axis=0), labels.dtype, ["n_samples"])
     graph.output(
@@ -114,30 +120,17 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     return graph.to_model("polytomy", _metadata(classifier, classes))
 
 
-def _split_steps(
-    classifier: Any,
-) -> tuple[Scaling | None, FourierFeatures | None, PolytomyClassifier]:
-    """Return the scaling and the features before the binaries, if any, and the classifier."""
+def _split_steps(classifier: Any) -> tuple[list[Any], PolytomyClassifier]:
+    """Return the steps before the binaries, and the classifier."""
     before, core = split_pipeline(classifier)
     if not isinstance(core, PolytomyClassifier):
         raise ArgumentError(
             f"{type(core).__name__} cannot be exported. Pass a PolytomyClassifier, or a pipeline "
-            "of scalers that ends in one."
+            "that ends in one."
         )
     if not hasattr(core, "composition_"):
         raise ArgumentError("the classifier is not fitted, so there is nothing to export. Fit it.")
-    before += list_steps(core.preprocessing_)
-    features = before.pop() if before and isinstance(before[-1], FourierFeatures) else None
-    peeled = peel_scalers(make_pipeline(*before, core))
-    if peeled is None:
-        names = ", ".join(type(step).__name__ for step in before)
-        raise ArgumentError(
-            f"{names} before the binaries cannot be exported; only StandardScaler, MaxAbsScaler "
-            "and MinMaxScaler without clip can. Export the last step of the pipeline alone, or a "
-            "classifier that was fitted to transformed samples, and transform samples before they "
-            "are given to the ONNX model."
-        )
-    return peeled[0], features, core
+    return before + list_steps(core.preprocessing_), core
 
 
 def _check_solver(composition: Composition) -> None:
@@ -173,10 +166,7 @@ def _exported_labels(classes: NDArray[Any]) -> NDArray[Any]:
 
 
 def _cast(graph: Graph, value: Value, given: str, wanted: str) -> Value:
-    if given == wanted:
-        return value
-    onnx = import_onnx()
-    return graph.add("Cast", value, to=onnx.helper.np_dtype_to_tensor_dtype(np.dtype(wanted)))
+    return value if given == wanted else graph.cast(value, wanted)
 
 
 def _metadata(classifier: Any, classes: NDArray[Any]) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """Building ONNX graphs from formulas.
 
-Formulas are written with `Value` as with NumPy arrays, and each operation adds a node. Only
-operators of ONNX's default domain are used, and all arithmetic is in double precision.
+Formulas are written with `Value` as with NumPy arrays, and each operation adds a node. They use
+operators of ONNX's default domain, and all arithmetic is in double precision. Models from elsewhere
+can be embedded.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from numpy.typing import NDArray
 from polytomy.errors import ArgumentError
 
 # Versions of the operators and of the file format, supported since onnx 1.12.
-_OPSET_VERSION, _IR_VERSION = 17, 8
+OPSET_VERSION, _IR_VERSION = 17, 8
+# The domain of trees, and its version: thresholds in double precision.
+TREES, _TREES_VERSION = "ai.onnx.ml", 3
 # Protocol buffers are limited to 2 GiB. All but the constants take far less than the difference.
 _MOST_BYTES = 2**31 - 2**26
 
@@ -93,7 +96,8 @@ class Graph:
     """
 
     def __init__(self, parent: Graph | None = None) -> None:
-        self._nodes: list[tuple[str, list[str], list[str], dict[str, Any]]] = []
+        # Nodes of our own are tuples, those of embedded models are protocol buffers.
+        self._nodes: list[Any] = []
         self._inputs: list[tuple[str, Any, list[Any] | None]] = []
         self._outputs: list[tuple[str, Any, list[Any] | None]] = []
         # The body of a loop shares the constants and the names of the graph around it.
@@ -121,6 +125,34 @@ class Graph:
         outputs = [self._new_name(operator) for _ in range(n_outputs)]
         self._nodes.append((operator, inputs, outputs, attributes))
         return Value(self, outputs[0])
+
+    def cast(self, value: Value, dtype: Any) -> Value:
+        """Return a value as another type."""
+        kind = import_onnx().helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        return self.add("Cast", value, to=kind)
+
+    def embed(self, model: Any, X: Value, number: int) -> Value:
+        """Add the nodes of another model and return one of its outputs.
+
+        Parameters
+        ----------
+        model : onnx.ModelProto with one input
+        X : its input
+        number : which of its outputs; a list of dicts is returned as the array that it is made of
+        """
+        from onnx import compose, numpy_helper
+
+        graph = compose.add_prefix(model, self._new_name("model") + "_").graph
+        self._nodes.append(("Identity", [X.name], [graph.input[0].name], {}))
+        output = graph.output[number].name
+        for node in graph.node:
+            if node.op_type == "ZipMap":
+                output = node.input[0] if node.output[0] == output else output
+            else:
+                self._nodes.append(node)
+        for tensor in graph.initializer:
+            self._store(tensor.name, numpy_helper.to_array(tensor))
+        return Value(self, output)
 
     def constant(self, operand: Operand) -> Value:
         """Return an operand as a value; numbers and arrays become constants of the graph."""
@@ -188,9 +220,13 @@ class Graph:
         from importlib.metadata import version
 
         onnx = import_onnx()
+        graph = self._to_proto(onnx, name)
+        versions = {"": OPSET_VERSION}
+        if any(node.domain == TREES for node in graph.node):
+            versions[TREES] = _TREES_VERSION
         model = onnx.helper.make_model(
-            self._to_proto(onnx, name),
-            opset_imports=[onnx.helper.make_opsetid("", _OPSET_VERSION)],
+            graph,
+            opset_imports=[onnx.helper.make_opsetid(*each) for each in versions.items()],
             ir_version=_IR_VERSION,
             producer_name="polytomy",
             producer_version=version("polytomy"),
@@ -208,10 +244,14 @@ class Graph:
             return helper.make_tensor_value_info(label, kind, shape)
 
         nodes = []
-        for operator, inputs, outputs, attributes in self._nodes:
+        for each in self._nodes:
+            if not isinstance(each, tuple):
+                nodes.append(each)
+                continue
+            operator, inputs, outputs, attributes = each
             settings = {
-                key: each._to_proto(onnx, "body") if isinstance(each, Graph) else each
-                for key, each in attributes.items()
+                key: value._to_proto(onnx, "body") if isinstance(value, Graph) else value
+                for key, value in attributes.items()
             }
             nodes.append(helper.make_node(operator, inputs, outputs, name=outputs[0], **settings))
         return helper.make_graph(
@@ -226,6 +266,11 @@ class Graph:
         )
 
     def _stored(self, array: NDArray[Any]) -> Value:
+        name = self._new_name("constant")
+        self._store(name, array)
+        return Value(self, name)
+
+    def _store(self, name: str, array: NDArray[Any]) -> None:
         root = self._root
         root._n_bytes += array.nbytes
         if root._n_bytes > _MOST_BYTES:
@@ -233,9 +278,7 @@ class Graph:
                 "the model would be larger than 2 GiB, the limit of the ONNX format. Fit a scheme "
                 "with fewer binaries, or save the classifier with polytomy.save."
             )
-        name = self._new_name("constant")
         root._constants[name] = np.asarray(array, order="C")
-        return Value(self, name)
 
     def _new_name(self, what: str) -> str:
         self._root._n_names += 1

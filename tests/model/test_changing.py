@@ -185,6 +185,15 @@ def test_class_frequencies_and_weights_are_those_of_the_data(samples):
     assert np.allclose(np.bincount(scores.class_indices, scores.weight), [20] * 7 + [60])
 
 
+def test_priors_and_costs_are_reset_as_in_fit(pairwise, samples):
+    known, after = pairwise
+    changed = known.with_prior(np.arange(7) / 21).with_cost(reject_cost=0.2)
+    again = changed.with_classes(*samples)
+    X, _ = make_samples(seed=20)
+    assert np.allclose(again.predict_proba(X), after.predict_proba(X))
+    assert again.composition_.costs is None
+
+
 def test_sets_contain_the_true_class_as_often_as_they_promise(case):
     _, after = case
     X, y = make_samples(seed=4, n_of_class=40)
@@ -331,6 +340,9 @@ def test_ordered_classes_need_the_place_of_new_ones(samples):
     after = known.with_classes(X, pandas.Categorical(names, order, ordered=True))
     assert after.class_order_ == order
     assert fit_known(X, y, scheme="adjacent").with_classes(X, y).class_order_ == list(range(8))
+    written = np.array([*"12345678", "10"])[np.where(y == NEW, 8, y)]
+    known = PolytomyClassifier(SVC(), "adjacent", random_state=0).fit(X[is_old], written[is_old])
+    assert known.with_classes(X, written).class_order_ == [*"1234567", "10"]
 
 
 def refuse(match, call):
@@ -345,12 +357,6 @@ def test_what_cannot_be_extended_says_why(pairwise, samples):
     refuse("y has no samples of 2, 4. .*pass samples of every class", lambda: known.with_classes(
         X[~np.isin(y, [2, 4])], y[~np.isin(y, [2, 4])]))  # fmt: skip
     refuse("Use labels of the same type", lambda: known.with_classes(X, y.astype(str)))
-    prior = known.with_prior(np.full(7, 1 / 7))
-    refuse(r"Use with_prior\(None\) first", lambda: prior.with_classes(X, y))
-    costs = known.with_cost(reject_cost=0.2)
-    refuse(r"Use with_cost\(\) first", lambda: costs.with_classes(X, y))
-    kernel = PolytomyClassifier(SVC(kernel="precomputed")).fit(X[:40] @ X[:40].T, y[:40])
-    refuse("precomputed", lambda: kernel.with_classes(X[:40] @ X[:40].T, y[:40] + 1))
     splits = fit_known(X, y, cv=StratifiedKFold(3))
     refuse("cannot continue the folds", lambda: splits.with_classes(X, y))
     fast = known.compress(X[y != NEW], y[y != NEW], method="fourier", max_accuracy_loss=1.0)
@@ -397,6 +403,20 @@ def test_a_model_of_all_classes_answers_with_the_probabilities_of_those_left(sam
         expected /= expected.sum(axis=1, keepdims=True)
         smaller = whole.without_classes(gone)
         assert np.allclose(smaller.predict_proba(X), expected, atol=1e-9)
+
+
+def test_a_pool_with_a_model_of_all_classes_loses_one(samples):
+    X, y = samples
+    pool = PolytomyClassifier(
+        LogisticRegression(), ["one-vs-one", "direct"], final_calibration=None, random_state=0
+    ).fit(X, y)
+    parts = [
+        PolytomyClassifier(LogisticRegression(), scheme, final_calibration=None).fit(X, y)
+        for scheme in pool.scheme_.schemes
+    ]
+    shares = [np.delete(each.predict_proba(X), 2, axis=1) for each in parts]
+    expected = np.mean([each / each.sum(axis=1, keepdims=True) for each in shares], axis=0)
+    assert np.allclose(pool.without_classes(2).predict_proba(X), expected, atol=1e-6)
 
 
 def test_two_classes_left_are_decided_by_their_binary(samples):
@@ -465,3 +485,25 @@ def test_labels_that_cannot_be_removed_are_named(pairwise):
     refuse("labels leaves 1 class. Keep two or more", lambda: whole.without_classes(range(7)))
     prior = whole.with_prior([0.5, 0.5, 0, 0, 0, 0, 0, 0])
     refuse("leaves only classes whose prior is zero", lambda: prior.without_classes([0, 1]))
+
+
+# -- samples that look like no class ---------------------------------------------------------------
+
+
+def test_samples_of_unknown_classes_are_stranger_than_others(pairwise):
+    known, _ = pairwise
+    X, y = make_samples(seed=18, n_of_class=40)
+    novelty = known.novelty(X)
+    is_stranger = novelty[y == NEW][:, np.newaxis] > novelty[y != NEW]
+    assert is_stranger.mean() > 0.8
+
+
+def test_saved_models_make_no_prediction_for_strange_samples(tmp_path, pairwise):
+    known, _ = pairwise
+    X, _ = make_samples(seed=19)
+    careful = known.with_cost(reject_novelty=0.3)
+    pt.save(careful, tmp_path / "m.polytomy")
+    is_strange = known.novelty(X) > 0.3
+    assert 0 < is_strange.sum() < len(X)
+    expected = np.where(is_strange, -1, known.predict(X))
+    assert np.array_equal(pt.load(tmp_path / "m.polytomy").predict(X), expected)

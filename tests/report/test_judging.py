@@ -96,6 +96,17 @@ def test_partitions_err_where_their_answers_are_on_the_wrong_side():
         assert each.reliability[:, 0].sum() == each.n_samples
 
 
+def test_without_labels_samples_count_as_far_as_they_belong_to_a_partition():
+    model, X, _ = KINDS["tree"]()
+    partitions, _ = judge(model, X).judge_partitions()
+    decisions, proba = model.decisions(X), model.predict_proba(X)
+    for k, (each, partition) in enumerate(zip(partitions, model.scheme_.partitions, strict=True)):
+        weight = proba[:, list(partition.negative + partition.positive)].sum(axis=1)
+        errors = (1 - np.abs(decisions[:, k])) / 2
+        assert each.error == pytest.approx(np.average(errors, weights=weight), rel=1e-6)
+        assert each.n_samples == round(weight.sum())
+
+
 def test_the_partition_of_a_direct_scheme_errs_where_its_model_does():
     model, X, y = KINDS["direct"]()
     ((partition,), _) = judge(model, X, y).judge_partitions()

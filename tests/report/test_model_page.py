@@ -89,6 +89,14 @@ def test_a_partition_lists_the_samples_on_its_wrong_side():
     assert samples == wrong[np.argsort(-np.abs(decisions[wrong]))][:8].tolist()
 
 
+def test_a_partition_without_samples_of_its_classes_has_no_errors():
+    model, X, y = KINDS["tree"]()
+    page = parse_page(ModelReport(model, X[y < 2], y[y < 2]).html)
+    panel = page.at("partition-2")
+    assert panel.find("h4")[0].text == "c"
+    assert panel.find("dl")[0].text == "−1 side2+1 side3samples0"
+
+
 def test_explanations_are_those_of_the_classifier():
     model, X, y = KINDS["one-vs-one"]()
     page = parse_page(ModelReport(model, X, y).html)

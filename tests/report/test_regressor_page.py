@@ -75,6 +75,17 @@ def test_the_pit_of_a_calibrated_regressor_is_level(report):
     assert sum((count - 30) ** 2 / 30 for count in counts) < 27.9
 
 
+def test_a_distribution_is_drawn_with_its_true_value(report, regressor, samples):
+    section = parse_page(report.html).at("distributions")
+    assert "Samples are drawn with a fixed seed, at most 60 and 500." in section.text
+    fan, scatter = section.find("svg")
+    assert len(fan.find("circle")) == 60
+    X, y = samples
+    pairs = zip(regressor.predict(X), y, strict=True)
+    hints = {f"prediction {one:.4g}: true value {other:.4g}" for one, other in pairs}
+    assert {each.find("title")[0].text for each in scatter.find("circle")} == hints
+
+
 def test_worst_samples_have_the_largest_crps(report, regressor, samples):
     X, y = samples
     scores = regressor.predict_distribution(X).crps(y)

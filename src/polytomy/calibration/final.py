@@ -43,6 +43,7 @@ from numpy.typing import NDArray
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import Parameter
 from polytomy.inputs.seeds import seed_all
+from polytomy.onnx_conversion import ConversionError, export_estimator
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 from polytomy.routines.reference import calibration as reference
@@ -301,7 +302,9 @@ _TOLERANCE_OF_COMPARISON, _TOLERANCE_OF_DECODER = 1e-3, 1e-5
 # With more probabilities than this, the problems of a comparison are solved one by one.
 _MANY_PROBABILITIES = 2**20
 
+# With more binaries for each class, or more weights for each sample, a decoder is not tried.
 _MANY_BINARIES_OF_CLASS = 7
+_MANY_WEIGHTS_OF_SAMPLE = 10
 
 _N_PARTS = 3
 
@@ -483,6 +486,20 @@ class ProvidedMap:
             )
         return np.asarray(answer / totals)
 
+    def to_onnx(self, graph: Graph, probabilities: Value, decisions: Value) -> Value:
+        """Return `apply` as a graph, without its checks."""
+        logarithms = graph.add("Log", graph.add("Relu", probabilities) + float(self.floor))
+        try:
+            answer = export_estimator(graph, logarithms, self.calibrator, "predict_proba")
+        except ConversionError as error:
+            raise ArgumentError(
+                Argument("final_calibration", self.calibrator),
+                f" cannot be exported: {error}. Fit with ",
+                Argument("final_calibration", "bias"),
+                ', "decoder" or None.',
+            ) from error
+        return answer / answer.sum(axis=1)
+
     @classmethod
     def from_state(cls, state: State) -> ProvidedMap:
         """Return the map of a state."""
@@ -573,11 +590,14 @@ def _choose_automatic(answers: OutOfFoldAnswers) -> str:
     """Return the name that "auto" stands for.
 
     With many binaries for each class, as in one-vs-one of more than 15 classes, the solver already
-    averages over so many answers that a decoder only costs time.
+    averages over so many answers that a decoder only costs time. So it does with hundreds of
+    classes of a few samples: no penalty on so many weights is better than having none.
     """
     n_classes, n_binaries = answers.probabilities.shape[1], answers.decisions.shape[1]
     has_many = n_binaries > _MANY_BINARIES_OF_CLASS * n_classes
-    is_small = has_few(answers) or answers.weight.sum() < _ENOUGH_FOR_DECODER
+    n_samples = answers.weight.sum()
+    has_many |= n_binaries * n_classes > _MANY_WEIGHTS_OF_SAMPLE * n_samples
+    is_small = has_few(answers) or n_samples < _ENOUGH_FOR_DECODER
     return "bias" if has_many or is_small else "decoder"
 
 

@@ -81,6 +81,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     model_files.info,
     model_files.convert,
     model_files.compress,
+    model_files.extend,
     model_files.export,
     trials.split,
     schemes.design,

@@ -90,7 +90,7 @@ class LoadedModel:
     def predicted_labels(self) -> NDArray[Any]:
         """The labels that can be predicted: the classes and, last, the label for no prediction."""
         costs = self.core.composition_.costs
-        if costs is None or costs.reject_cost is None:
+        if costs is None or not costs.can_reject:
             return self.classes
         labels: NDArray[Any] = costs.labels_with_reject(self.classes)
         return labels
@@ -153,10 +153,12 @@ class LoadedModel:
             except DataError:
                 raise error from None
 
-    def labelled_blocks(self, data: Source, target: str | int | None) -> Iterator[Data]:
-        """Return the samples and labels of a file in blocks."""
+    def labelled_blocks(
+        self, data: Source, target: str | int | None, *, any_label: bool = False
+    ) -> Iterator[Data]:
+        """Return the samples and labels of a file in blocks; labels may have to be known."""
         column = self._target if target is None else target
-        classes = None if self.regressor is not None else self.classes
+        classes = None if any_label or self.regressor is not None else self.classes
         return self._blocks(data, column, classes)
 
     def _blocks(

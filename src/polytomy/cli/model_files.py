@@ -1,8 +1,9 @@
-"""Commands for model files: info, convert, compress, export."""
+"""Commands for model files: info, convert, compress, extend, export."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from polytomy.cli.options import (
     FileOptions,
     LoadOptions,
     ModelFile,
+    OptionalDataFile,
     default_of,
     given,
     option,
@@ -166,28 +168,108 @@ def compress(
     Example: `polytomy train iris.csv -o m.polytomy && polytomy compress m.polytomy iris.csv
     -o fast.polytomy --method fourier`
     """
-    import numpy as np
-    from sklearn.pipeline import make_pipeline
-
-    from polytomy.inputs.rows import stack_rows
-    from polytomy.persistence import save
-
-    if output.suffix != ".polytomy":
-        raise ArgumentError(f"{output}: the name must end in .polytomy")
     check_output(output, model, data)
-    loaded = LoadedModel(model, loading, reading)
-    if loaded.regressor is not None:
-        raise ArgumentError(f"{model} is a regressor; only classifiers can be compressed")
+    loaded = _load_to_change(model, output, loading, reading, "compressed")
     column = None if target is None else parse_column(target)
-    blocks = list(loaded.labelled_blocks(open_data(data), column))
-    X = stack_rows([loaded.transform(each.X) for each in blocks])
-    y = np.concatenate([each.y for each in blocks])
+    X, y = _join_blocks(loaded, loaded.labelled_blocks(open_data(data), column))
     fast = loaded.core.compress(X, y, **given(compression))
-    whole = make_pipeline(*loaded.steps, fast) if loaded.steps else fast
-    save(whole, output, metadata=loaded.metadata)
+    _save(loaded, fast, output)
     found = fast.compression_
     facts = {"file": str(output), "bytes": output.stat().st_size, **asdict(found)}
     print_answer(facts, f"{output}: {found}", as_json)
+
+
+def extend(
+    model: ModelFile,
+    data: OptionalDataFile = None,
+    *,
+    output: Path = option(
+        "-o", "--output", metavar="FILE", help="File to write: .polytomy.", default=MISSING
+    ),
+    labels: list[str] | None = option(
+        "--without",
+        metavar="LABEL",
+        help="Class to remove (repeatable), before new ones are added.",
+    ),
+    reading: FileOptions,
+    loading: LoadOptions,
+    target: str | None = option(
+        metavar="COLUMN", help="Label column; as in training by default.", panel=DATA
+    ),
+    as_json: bool = AS_JSON,
+) -> None:
+    """Add the new classes in DATA to a model, or remove classes, without training it again.
+
+    The data has samples of the new classes and of all known ones. Only binaries that need the new
+    classes are trained. Train the model with --out-of-fold, or its final calibration is lost.
+
+    Example: `polytomy train iris.csv -o m.polytomy && polytomy extend m.polytomy -o n.polytomy
+    --without setosa`
+
+    Example: `grep -v virginica iris.csv > old.csv && polytomy train old.csv -o old.polytomy
+    --out-of-fold && polytomy extend old.polytomy iris.csv -o larger.polytomy`
+    """
+    check_output(output, model, *([] if data is None else [data]))
+    if data is None and not labels:
+        raise ArgumentError("there is nothing to change. Give DATA with new classes, or --without.")
+    loaded = _load_to_change(model, output, loading, reading, "extended")
+    changed, texts = loaded.core, []
+    if labels:
+        changed = changed.without_classes(_as_labels(labels, loaded.classes))
+        texts.append(f"removed {', '.join(labels)}")
+    if data is not None:
+        column = None if target is None else parse_column(target)
+        X, y = _join_blocks(loaded, loaded.labelled_blocks(open_data(data), column, any_label=True))
+        changed = changed.with_classes(X, _as_labels(y, loaded.classes))
+        texts.append(f"added {', '.join(map(str, changed.class_change_.added))}")
+    _save(loaded, changed, output)
+    change = changed.class_change_
+    facts = {"file": str(output), "classes": changed.classes_.tolist(), **change._asdict()}
+    print_answer(facts, f"{output}: {'; '.join(texts)}; {change}", as_json)
+
+
+def _load_to_change(
+    model: str, output: Path, loading: LoadOptions, reading: FileOptions, verb: str
+) -> LoadedModel:
+    """Return a loaded classifier; ArgumentError if the changed one cannot be written."""
+    if output.suffix != ".polytomy":
+        raise ArgumentError(f"{output}: the name must end in .polytomy")
+    loaded = LoadedModel(model, loading, reading)
+    if loaded.regressor is not None:
+        raise ArgumentError(f"{model} is a regressor; only classifiers can be {verb}")
+    return loaded
+
+
+def _join_blocks(loaded: LoadedModel, blocks: Iterable[Any]) -> tuple[Any, Any]:
+    """Return all samples, as the classifier accepts them, and their labels."""
+    import numpy as np
+
+    from polytomy.inputs.rows import stack_rows
+
+    every = list(blocks)
+    X = stack_rows([loaded.transform(each.X) for each in every])
+    return X, np.concatenate([each.y for each in every])
+
+
+def _as_labels(texts: Any, classes: Any) -> Any:
+    """Return labels as numbers if the classes are numbers, and all of them can be."""
+    import numpy as np
+
+    labels = np.asarray(texts)
+    with suppress(ValueError):
+        return labels.astype(classes.dtype) if classes.dtype.kind in "iuf" else labels
+    return labels
+
+
+def _save(loaded: LoadedModel, classifier: Any, output: Path) -> None:
+    """Save a changed classifier, with the steps before it."""
+    from sklearn.pipeline import make_pipeline
+
+    from polytomy.persistence import save
+
+    whole = make_pipeline(*loaded.steps, classifier) if loaded.steps else classifier
+    has_scores = classifier.composition_.out_of_fold is not None
+    save(whole, output, metadata=loaded.metadata, out_of_fold=has_scores)
 
 
 def export(

@@ -354,6 +354,9 @@ DataFile = Annotated[
         "text formats may be gzipped; - reads standard input.",
     ),
 ]
+OptionalDataFile = Annotated[
+    str | None, typer.Argument(metavar="[DATA]", help="Data file, as for train.")
+]
 ModelFile = Annotated[
     str,
     typer.Argument(

@@ -64,6 +64,11 @@ class DecisionOptions:
         help="Cost of making no prediction; without --cost, every error costs 1.",
         panel=DECISIONS,
     )
+    reject_novelty: float | None = option(
+        metavar="NOVELTY",
+        help="Make no prediction for samples whose novelty, from 0 to 1, is larger.",
+        panel=DECISIONS,
+    )
     reject_label: str | None = option(
         metavar="LABEL", help='Label for no prediction; default: -1 or "unknown".', panel=DECISIONS
     )
@@ -88,11 +93,11 @@ def take_decisions(
         loaded.core = loaded.core.with_prior(loaded.core.estimate_prior(X))
     elif options.prior is not None:
         loaded.core = loaded.core.with_prior(parse_prior(options.prior, labels))
-    matrix, reject_cost, reject_label = options.matrix, options.reject_cost, options.reject_label
-    if not (matrix is None and reject_cost is None and reject_label is None):
+    matrix, cost, novelty = options.matrix, options.reject_cost, options.reject_novelty
+    if any(each is not None for each in (matrix, cost, novelty, options.reject_label)):
         costs = None if matrix is None else read_costs(matrix, labels)
-        label = parse_reject_label(reject_label, labels)
-        loaded.core = loaded.core.with_cost(costs, reject_cost, label)
+        label = parse_reject_label(options.reject_label, labels)
+        loaded.core = loaded.core.with_cost(costs, cost, label, reject_novelty=novelty)
     return blocks
 
 

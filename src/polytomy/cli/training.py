@@ -328,6 +328,9 @@ def train(
     reading: TrainingDataOptions,
     stream: StreamOptions,
     cluster: ClusterOptions,
+    out_of_fold: bool = flag(
+        "--out-of-fold", "Save out-of-fold scores too, which extend needs for calibration."
+    ),
     random_state: int = SEED,
     as_json: bool = AS_JSON,
 ) -> None:
@@ -381,7 +384,7 @@ def train(
             stacklevel=1,
         )
     fitted.set_params(verbose=0)
-    save(whole, output, metadata=description)
+    save(whole, output, metadata=description, out_of_fold=out_of_fold)
     kind = "bins" if model.regress else "classes"
     score: dict[str, float] | None = getattr(fitted, "out_of_fold_score_", None)
     summary = {

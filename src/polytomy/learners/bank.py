@@ -7,6 +7,7 @@ group here is for binaries that are evaluated one by one.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
@@ -27,16 +28,19 @@ from polytomy.learners.linear.evaluation import (
     linear_member,
     side_members,
 )
-from polytomy.learners.preparation import name_kind
+from polytomy.learners.preparation import name_kind, split_pipeline
+from polytomy.learners.scaling import export_steps
 from polytomy.learners.sides import SidesGroup
 from polytomy.learners.svm.evaluation import KernelGroup, KernelMember, is_exact, kernel_member
 from polytomy.learners.svm.kernels import name_kernels
 from polytomy.learners.trained import (
+    METHODS,
     Output,
     TrainedBinary,
     decisions_from_scores,
     export_decisions,
 )
+from polytomy.onnx_conversion import ConversionError, export_estimator
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 
@@ -68,24 +72,43 @@ class GenericGroup:
         return scores
 
     def to_onnx(self, graph: Graph, X: Value) -> Value:
-        """Return the scores as a graph; ArgumentError unless all are constant."""
-        for binary in self._binaries:
-            if binary.output is not Output.CONSTANT:
-                raise ArgumentError(_describe_unexported(binary))
-        return graph.repeat(np.array([binary.constant for binary in self._binaries]), X)
+        """Return the scores as a graph; ArgumentError if an estimator cannot be converted."""
+        return graph.join([_export_binary(graph, X, binary) for binary in self._binaries])
 
 
-def _describe_unexported(binary: TrainedBinary) -> str:
+def _export_binary(graph: Graph, X: Value, binary: TrainedBinary) -> Value:
+    """Return the scores of one binary as a graph, of shape (n_samples, 1)."""
+    if binary.output is Output.CONSTANT:
+        return graph.repeat(np.array([binary.constant]), X)
+    try:
+        before, last = split_pipeline(binary.estimator)
+        if before:
+            samples = export_steps(graph, X, before)
+            (group,) = Bank([replace(binary, estimator=last)])._groups
+            return group.to_onnx(graph, samples)
+        if binary.output is Output.LABEL:
+            raise ConversionError("it has no probabilities")
+        result = export_estimator(graph, X, binary.estimator, METHODS[binary.output])
+    except ConversionError as error:
+        raise ArgumentError(_describe_unexported(binary, str(error))) from error
+    sign = 1.0 if binary.positive_index == 1 else -1.0
+    if binary.output is Output.MARGIN:
+        return result.take(np.array([-1]), axis=1) * sign
+    if binary.output is Output.LOG_ODDS:
+        result = graph.add("Log", graph.add("Max", result, float(np.finfo(np.float64).eps)))
+    return result @ (sign * np.array([[-1.0], [1.0]]))
+
+
+def _describe_unexported(binary: TrainedBinary, reason: str) -> str:
     kind = name_kind(binary.estimator)
     kernel = getattr(binary.estimator, "kernel", None)
     if kernel is not None:
         kind = f"{kind} with kernel {getattr(kernel, '__name__', kernel)}"
     output = f" with the output {binary.output}" if binary.output is not Output.MARGIN else ""
     return (
-        f'binary "{binary.name}" is a {kind}{output}, which cannot be exported. Fit with SVC or '
-        f"NuSVC (kernel {name_kernels()}; without probability=True) or with a linear "
-        "classifier; alone, or in a pipeline after StandardScaler, MaxAbsScaler, or MinMaxScaler "
-        "without clip."
+        f'binary "{binary.name}" is a {kind}{output}, which cannot be exported: {reason}. Fit with '
+        f"SVC or NuSVC (kernel {name_kernels()}; without probability=True), a linear classifier, "
+        "or an estimator that skl2onnx or onnxmltools converts, such as a forest."
     )
 
 

@@ -11,6 +11,7 @@ from scipy.spatial import KDTree
 
 from polytomy.errors import ArgumentError, DataError
 from polytomy.inputs.training_data import Samples
+from polytomy.onnx_graph import Graph, Value
 from polytomy.states import State, stored_as
 
 # Larger values would overflow when they are squared or multiplied.
@@ -88,6 +89,14 @@ class BorderMachine:
             "ij,ij->i", self.gradients[nearest], X - self.borders[nearest]
         )
         return values
+
+    def to_onnx(self, graph: Graph, X: Value) -> Value:
+        """Return `decision_function` as a graph, of shape (n_samples, 1)."""
+        distances = (self.borders**2).sum(axis=1) - (X @ self.borders.T) * 2.0
+        nearest = graph.add("ArgMin", distances, axis=1, keepdims=0)
+        borders = graph.constant(self.borders).take(nearest, axis=0)
+        gradients = graph.constant(self.gradients).take(nearest, axis=0)
+        return (gradients * (X - borders)).sum(axis=1)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return −1 or +1 for each row of X."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -13,7 +14,8 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from polytomy.errors import DataError
 from polytomy.inputs.sparse import is_sparse
-from polytomy.onnx_graph import Value
+from polytomy.onnx_conversion import ConversionError, export_estimator
+from polytomy.onnx_graph import Graph, Value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +59,21 @@ class Scaling:
         return scaled + self.offset if self.offset.any() else scaled
 
 
+def export_steps(graph: Graph, X: Value, steps: Sequence[Any]) -> Value:
+    """Return samples after the fitted steps of a pipeline; ConversionError if one has no graph."""
+    for step in steps:
+        scaling = scaling_of(step)
+        try:
+            X = (
+                export_estimator(graph, X, step, "transform")
+                if scaling is None
+                else scaling.to_onnx(X)
+            )
+        except ConversionError as error:
+            raise ConversionError(f"{type(step).__name__} has no graph ({error})") from error
+    return X
+
+
 def check_dense(X: Any) -> None:
     """Raise a DataError if samples are sparse, for a scaler that shifts them."""
     if is_sparse(X):
@@ -91,7 +108,7 @@ def peel_scalers(estimator: Any) -> tuple[Scaling | None, Any] | None:
     for _, step in steps:
         if step is None or step == "passthrough":
             continue
-        following = _scaling_of(step)
+        following = scaling_of(step)
         if following is None:
             return None
         scaling = _composed(scaling, following)
@@ -105,7 +122,8 @@ def _composed(first: Scaling | None, second: Scaling | None) -> Scaling | None:
     return first.then(second)
 
 
-def _scaling_of(scaler: Any) -> Scaling | None:
+def scaling_of(scaler: Any) -> Scaling | None:
+    """Return the map of a fitted scaler; None if it is another transformer."""
     if type(scaler) not in (StandardScaler, MinMaxScaler, MaxAbsScaler):
         return None
     if getattr(scaler, "clip", False):

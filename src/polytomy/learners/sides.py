@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.svm import SVC, LinearSVC, NuSVC
@@ -44,7 +43,7 @@ from polytomy.learners.problems import (
     group_sides,
     sides_problem,
 )
-from polytomy.learners.scaling import Scaling, peel_scalers
+from polytomy.learners.scaling import export_steps
 from polytomy.learners.svm.kernels import KernelFunction, name_kernels
 from polytomy.learners.trained import (
     METHODS,
@@ -54,7 +53,9 @@ from polytomy.learners.trained import (
     choose_output,
 )
 from polytomy.learners.workload import Trained, TrainingOptions, Workload
+from polytomy.onnx_conversion import ConversionError, export_estimator
 from polytomy.onnx_graph import Graph, Value
+from polytomy.routines.reference.calibration import softmax
 from polytomy.states import State, field_values, stored_as
 
 Floats = NDArray[np.float64]
@@ -114,7 +115,7 @@ class SidesModel:
         """
         known = np.column_stack([-values, values]) / 2 if values.shape[1] == 1 else values
         if self.output is not Output.MARGIN:
-            own = softmax(known, axis=1)
+            own = softmax(known.copy())
             if self.scaling is None:
                 return self._spread(own, fill=0.0)
             return self.scaling.apply(self._logarithms(own))
@@ -637,11 +638,15 @@ def export_sides(graph: Graph, X: Value, model: SidesModel) -> Value:
     """
     if model.estimator is None:
         return graph.repeat(2.0 * model.predict_proba(np.zeros((1, 1)))[0] - 1.0, X)
-    peeled = peel_scalers(model.estimator)
-    values = None if peeled is None else _decision_values(graph, X, *peeled)
-    chances = None if values is None else _probabilities(graph, values, model)
-    if chances is None:
-        raise ArgumentError(_describe_problem(model))
+    steps, last = split_pipeline(model.estimator)
+    try:
+        samples, bare = export_steps(graph, X, steps), replace(model, estimator=last)
+        values = _decision_values(graph, samples, last)
+        chances = None if values is None else _probabilities(graph, values, bare)
+        if chances is None:
+            chances = _converted_probabilities(graph, samples, bare)
+    except ConversionError as error:
+        raise ArgumentError(_describe_problem(model, str(error))) from error
     if len(model.known_sides) == model.n_sides:
         spread = graph.pick(chances, np.argsort(model.known_sides), model.n_sides)
     else:
@@ -649,9 +654,23 @@ def export_sides(graph: Graph, X: Value, model: SidesModel) -> Value:
     return spread * 2.0 - 1.0
 
 
-def _decision_values(graph: Graph, X: Value, scaling: Scaling | None, model: Any) -> Value | None:
+def _converted_probabilities(graph: Graph, X: Value, model: SidesModel) -> Value:
+    """Return the probabilities of the sides that the model knows, if a converter takes it."""
+    known = list(model.known_sides)
+    is_margin = model.output is Output.MARGIN
+    if model.output is Output.LABEL or (is_margin and len(known) == 2):
+        raise ConversionError("it has no probabilities")
+    result = export_estimator(graph, X, model.estimator, METHODS[model.output])
+    if model.scaling is None:
+        return result / result.sum(axis=1)
+    if not is_margin:
+        result = graph.add("Log", graph.add("Max", result, float(np.finfo(np.float64).eps)))
+    logits = result * model.scaling.slopes[known] + model.scaling.intercepts[known]
+    return graph.add("Softmax", logits, axis=1)
+
+
+def _decision_values(graph: Graph, samples: Value, model: Any) -> Value | None:
     """Return the decision values of the sides that the model knows, as `SidesModel.values` does."""
-    samples = X if scaling is None else scaling.to_onnx(X)
     if has_linear_values(model):
         weights = _dense(model.coef_)
         values = samples @ weights.T + np.ravel(model.intercept_).astype(np.float64)
@@ -716,12 +735,11 @@ def _probabilities(graph: Graph, values: Value, model: SidesModel) -> Value | No
         known = list(model.known_sides)
         logits = values * model.scaling.slopes[known] + model.scaling.intercepts[known]
         return graph.add("Softmax", logits, axis=1)
-    peeled = peel_scalers(model.estimator)
-    if model.output is not Output.PROBABILITY or model.scaling is not None or peeled is None:
+    if model.output is not Output.PROBABILITY or model.scaling is not None:
         return None
-    if is_softmax(peeled[1]):
+    if is_softmax(model.estimator):
         return graph.add("Softmax", values, axis=1)
-    if isinstance(peeled[1], SGDClassifier) and peeled[1].loss == "log_loss":
+    if isinstance(model.estimator, SGDClassifier) and model.estimator.loss == "log_loss":
         if len(model.known_sides) == 2:
             return graph.add("Softmax", values, axis=1)
         return _normalised_logistic(graph, values, len(model.known_sides))
@@ -737,10 +755,10 @@ def _normalised_logistic(graph: Graph, values: Value, n_sides: int) -> Value:
     return graph.add("Where", is_lost, 1.0 / n_sides, shares)
 
 
-def _describe_problem(model: SidesModel) -> str:
+def _describe_problem(model: SidesModel, reason: str) -> str:
     return (
         f'the model of partition "{model.name}" is a {name_kind(model.estimator)} for '
-        f"{model.n_sides} sides, which cannot be exported. Fit with logistic regression, another "
+        f"{model.n_sides} sides, which cannot be exported: {reason}. Fit with a forest, a "
         f"linear classifier, SVC or NuSVC (kernel {name_kernels()}; without "
         "probability=True), alone or after scalers; or use binary partitions, such as @one-vs-one, "
         "in its place."

@@ -270,8 +270,8 @@ def fix_iterations(
     --------
     >>> from sklearn.ensemble import HistGradientBoostingClassifier
     >>> boosting = HistGradientBoostingClassifier(early_stopping=True)
-    >>> X, y = np.eye(2).repeat(20, axis=0), np.repeat([0, 1], 20)
-    >>> stopped = clone(boosting).set_params(max_iter=7).fit(X, y, X_val=X, y_val=y)
+    >>> X, y = np.eye(2).repeat(50, axis=0), np.repeat([0, 1], 50)
+    >>> stopped = clone(boosting).set_params(max_iter=7).fit(X, y)
     >>> fix_iterations(boosting, {}, [stopped])
     (HistGradientBoostingClassifier(early_stopping=False, max_iter=7), {})
     """

@@ -29,6 +29,7 @@ from polytomy.model.decisions import (
     find_hierarchy,
     find_training_prior,
     maximise_likelihood,
+    measure_novelty,
     shift_prior,
     sum_below_nodes,
 )
@@ -488,7 +489,12 @@ class AnsweringMixin:
 
     @available_unless(why_no_probabilities)
     def with_cost(
-        self, matrix: Any = None, reject_cost: float | None = None, reject_label: Any = None
+        self,
+        matrix: Any = None,
+        reject_cost: float | None = None,
+        reject_label: Any = None,
+        *,
+        reject_novelty: float | None = None,
     ) -> Self:
         """Return a copy whose `predict` minimises the expected cost, without refitting.
 
@@ -507,6 +513,9 @@ class AnsweringMixin:
             It must not be a class. The default is −1 if the labels are numbers, and "unknown" if
             they are text. If its type differs from that of the labels, `predict` returns an object
             array.
+        reject_novelty : float from 0 to 1, optional
+            `predict` returns `reject_label` for samples whose `novelty` is larger, whatever they
+            cost.
 
         Examples
         --------
@@ -520,9 +529,39 @@ class AnsweringMixin:
         """
         composition = self._fitted()
         costs = None
-        if matrix is not None or reject_cost is not None or reject_label is not None:
-            costs = check_costs(matrix, composition.classes, reject_cost, reject_label)
+        given = (reject_cost, reject_label, reject_novelty)
+        if matrix is not None or any(each is not None for each in given):
+            costs = check_costs(matrix, composition.classes, *given)
         return self._copy_with(replace(composition, costs=costs))
+
+    @available_unless(why_no_probabilities)
+    def novelty(self, X: Any) -> Floats:
+        """Return how little each sample looks like any of the classes, from 0 to 1.
+
+        It is the entropy of the class probabilities, divided by the largest possible entropy. This
+        finds samples of unknown classes better than the largest probability, the disagreement of
+        the binaries, kernel values or a one-class support vector machine: see "Classes come and go"
+        in the documentation. It says nothing about samples that are far away from all others but on
+        one side of every border.
+
+        Returns
+        -------
+        array of shape (n_samples,), larger for stranger samples; see `reject_novelty` of
+        `with_cost`
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from polytomy import PolytomyClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> known = np.flatnonzero(y < 9)[::2]
+        >>> classifier = PolytomyClassifier(random_state=0).fit(X[known], y[known])
+        >>> X, y = np.delete(X, known, axis=0), np.delete(y, known)
+        >>> novelty = classifier.novelty(X)
+        >>> [round(float(np.median(novelty[each])), 2) for each in (y < 9, y == 9)]
+        [0.0, 0.14]
+        """
+        return measure_novelty(self._fitted().scores(check_features(self, X), self.n_jobs))
 
     @available_unless(why_no_probabilities)
     def predict_cost(self, X: Any) -> Floats:

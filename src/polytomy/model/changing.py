@@ -35,7 +35,7 @@ from polytomy.model.estimator import make_training_options, progress_bar
 from polytomy.model.fitting import TrainedBinaries, TrainingPlan, fit_binaries, plan_members
 from polytomy.model.out_of_fold import OutOfFold, calibration_weights, judge
 from polytomy.model.preprocessing import cut_pipelines
-from polytomy.model.scheme_argument import SchemeArgument, check_sides, members_of, scheme_from
+from polytomy.model.scheme_argument import SchemeArgument, members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.scheme.changing import add_class, prune_scheme
 from polytomy.scheme.nodes import Label, compact_classes, normalize_labels
@@ -94,13 +94,17 @@ def remove_classes(composition: Composition, labels: Any) -> tuple[Composition, 
             Argument("labels"),
             f" leaves {count_things(len(kept), 'class', 'classes')}. Keep two or more.",
         )
-    rank = {k: number for number, k in enumerate(kept.tolist())}
     translate, wholes = ClassTranslation(kept, len(classes)), dict[Any, Any]()
     arrangements = [_prune(each, kept) for each in composition.arrangements]
+    if len({frozenset(each.scheme.classes) for each in arrangements}) > 1:
+        # A member keeps sides without classes, and all members of a pool have the same classes.
+        arrangements = [
+            each._replace(positions=each.positions[kept]) for each in composition.arrangements
+        ]
     used = np.unique(np.concatenate([each.columns for each in arrangements]))
     before = [composition.dichotomies[column] for column in used]
     schemes = [each.scheme for each in arrangements]
-    is_pool, order = isinstance(composition.scheme, SchemeEnsemble), composition.tie_order
+    is_pool = isinstance(composition.scheme, SchemeEnsemble)
     costs, scores = composition.costs, composition.out_of_fold
     smaller = replace(
         composition,
@@ -111,7 +115,7 @@ def remove_classes(composition: Composition, labels: Any) -> tuple[Composition, 
             [each._replace(columns=np.searchsorted(used, each.columns)) for each in arrangements]
         ),
         bank=Bank([composition.binaries[column] for column in used], composition.bank.dtype),
-        tie_order=None if order is None else tuple([rank[k] for k in order if k in rank]),
+        tie_order=None,
         final=None,
         frequencies=_restrict(composition.frequencies, kept),
         prior=_restrict(composition.prior, kept),
@@ -184,7 +188,7 @@ def add_classes(
 ) -> tuple[Composition, list[Any] | None, ClassChange]:
     """Return the composition with more classes, and their order; see `with_classes`."""
     composition: Composition = classifier.composition_
-    _check_extensible(composition)
+    _refuse_compressed(composition)
     given_labels = y
     X, y = check_training_data(classifier, X, y, reset=False)
     classes = _join_classes(composition.classes, y)
@@ -196,11 +200,8 @@ def add_classes(
     if scheme is None:
         larger = _grow(composition, classes, samples, y)
     else:
-        larger = scheme_from(
-            scheme, classes, X=X, y=y, random_state=classifier.random_state, class_order=order
-        )
-    if options.max_sides is not None:
-        check_sides(larger, options.max_sides)
+        data = {"X": X, "y": y, "class_order": order, "max_sides": options.max_sides}
+        larger = scheme_from(scheme, classes, random_state=classifier.random_state, **data)
     plan, earlier = _plan_larger(composition, larger, classes, classifier.estimator)
     pairs = zip(plan.dichotomies, earlier, strict=True)
     is_new = [column is None for each, column in pairs if each.is_counted]
@@ -212,25 +213,7 @@ def add_classes(
             shown.note(str(change))
         trained = _train(composition, plan.dichotomies, earlier, X, samples, options, shown)
     solvers = composition.solvers if scheme is None else classifier.solver
-    result = plan.compose(trained, solvers, composition.bank.dtype)
-    if composition.tie_order is not None:
-        places = np.searchsorted(classes, [*composition.classes[[*composition.tie_order]], *added])
-        result = replace(result, tie_order=tuple(places.tolist()))
-    return result, order, change
-
-
-def _check_extensible(composition: Composition) -> None:
-    _refuse_compressed(composition)
-    for part, undo in (("prior", "with_prior(None)"), ("costs", "with_cost()")):
-        if getattr(composition, part) is not None:
-            raise ArgumentError(
-                f"the {part} of the classifier do not cover new classes. Use {undo} first, and set "
-                "them for all classes afterwards."
-            )
-    if any(binary.columns is not None for binary in composition.binaries):
-        raise ArgumentError(
-            "the kernel is precomputed: its columns are the rows of fit. Fit the classifier again."
-        )
+    return plan.compose(trained, solvers, composition.bank.dtype), order, change
 
 
 def _join_classes(known: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
@@ -257,13 +240,12 @@ def _join_classes(known: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
 
 def _extend_order(classifier: Any, y: Any, classes: NDArray[Any]) -> list[Any] | None:
     """Return the order of all classes, if that of the known classes is known."""
-    known = classifier.class_order_
+    known, labels = classifier.class_order_, classes.tolist()
     if known is None:
         return None
     order = read_class_order(y, classes, None)
-    if order is None and has_natural_order(classes.tolist()):
-        is_natural = known == sort_naturally(classifier.classes_.tolist())
-        order = sort_naturally(classes.tolist()) if is_natural else None
+    if order is None and has_natural_order(labels) and known == sort_naturally(sorted(known)):
+        order = sort_naturally(labels)
     if order is None:
         raise ArgumentError(
             "the classes have an order, and y does not say where the new ones belong. Pass y as an "

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError, SchemeError
@@ -327,29 +328,38 @@ def _extrapolate(
 @stored_as("costs")
 @dataclass(frozen=True, slots=True, eq=False)
 class Costs:
-    """The cost of each prediction for each true class, and the cost of making none.
+    """The cost of each prediction for each true class, and when to make none.
 
     Attributes
     ----------
     matrix : array of shape (n_classes, n_classes), rows are true classes, columns predicted ones
     reject_cost : float, optional; the cost of making no prediction
-    reject_label : label that stands for no prediction; only used with a `reject_cost`
+    reject_label : label that stands for no prediction
+    reject_novelty : float, optional; there is no prediction for samples with a larger novelty
     """
 
     matrix: Floats
     reject_cost: float | None = None
     reject_label: Any = None
+    reject_novelty: float | None = None
 
     @classmethod
     def from_state(cls, state: State) -> Costs:
         """Return the costs of a state."""
         matrix = state.floats("matrix", (None, None))
-        if "reject_cost" not in state:
-            return cls(matrix)
-        label = state.value("reject_label")
-        if not isinstance(label, str | int | float):
+        limits = {
+            name: state.number(name) if name in state else None
+            for name in ("reject_cost", "reject_novelty")
+        }
+        costs = cls(matrix, reject_label=state.value("reject_label"), **limits)
+        if costs.can_reject and not isinstance(costs.reject_label, str | int | float):
             raise state.fault("reject_label", "a label")
-        return cls(matrix, state.number("reject_cost"), label)
+        return costs
+
+    @property
+    def can_reject(self) -> bool:
+        """Whether there may be no prediction for a sample."""
+        return self.reject_cost is not None or self.reject_novelty is not None
 
     def expected(self, probabilities: Floats) -> Floats:
         """Return the expected cost of each prediction.
@@ -376,16 +386,25 @@ class Costs:
         if self.reject_cost is not None:
             # Probabilities sum to one, so the same cost in all rows is the expected one.
             matrix = np.column_stack([matrix, np.full(len(matrix), self.reject_cost)])
-        return graph.add("ArgMin", probabilities @ matrix, axis=1, keepdims=0)
+        cheapest = graph.add("ArgMin", probabilities @ matrix, axis=1, keepdims=0)
+        if self.reject_novelty is None:
+            return cheapest
+        smallest = float(np.finfo(np.float64).tiny)
+        logarithms = graph.add("Log", graph.add("Max", probabilities, smallest))
+        entropy = graph.add("Squeeze", (probabilities * logarithms).sum(axis=1), np.array([1]))
+        is_new = graph.add("Less", entropy, -self.reject_novelty * np.log(len(matrix)))
+        return graph.add("Where", is_new, np.array(len(matrix)), cheapest)
 
     def labels(self, probabilities: Floats, classes: NDArray[Any]) -> NDArray[Any]:
         """Return the labels of least expected cost.
 
         Ties go to the first class, and any class wins a tie with making no prediction.
         """
-        labels = classes if self.reject_cost is None else self.labels_with_reject(classes)
-        chosen: NDArray[Any] = labels[np.argmin(self.expected(probabilities), axis=1)]
-        return chosen
+        labels = self.labels_with_reject(classes) if self.can_reject else classes
+        chosen = np.argmin(self.expected(probabilities), axis=1)
+        if self.reject_novelty is not None:
+            chosen[measure_novelty(probabilities) > self.reject_novelty] = len(classes)
+        return np.asarray(labels[chosen])
 
     def labels_with_reject(self, classes: NDArray[Any]) -> NDArray[Any]:
         """Return the labels of the classes and, last, the one that stands for no prediction.
@@ -409,8 +428,24 @@ class Costs:
         return both
 
 
+def measure_novelty(probabilities: Floats) -> Floats:
+    """Return the entropy of each row, divided by the largest possible one.
+
+    Examples
+    --------
+    >>> measure_novelty(np.array([[1.0, 0.0], [0.9, 0.1], [0.5, 0.5]])).round(3)
+    array([0.   , 0.469, 1.   ])
+    """
+    largest = np.log(max(2, probabilities.shape[1]))
+    return np.asarray(scipy.special.entr(probabilities).sum(axis=1) / largest)
+
+
 def check_costs(
-    matrix: Any, classes: NDArray[Any], reject_cost: Any = None, reject_label: Any = None
+    matrix: Any,
+    classes: NDArray[Any],
+    reject_cost: Any = None,
+    reject_label: Any = None,
+    reject_novelty: Any = None,
 ) -> Costs:
     """Return the costs, or raise an ArgumentError.
 
@@ -422,6 +457,7 @@ def check_costs(
     classes : array of labels
     reject_cost : float, optional
     reject_label : label that is not a class; by default −1 for numbers and "unknown" for text
+    reject_novelty : float from 0 to 1, optional
     """
     labels = classes.tolist()
     values = 1.0 - np.eye(len(labels)) if matrix is None else _read_matrix(matrix, labels)
@@ -439,7 +475,7 @@ def check_costs(
             f" has {values[true, predicted]:g} for predicting {labels[predicted]!r} when "
             f"{labels[true]!r} is true. Costs must be finite numbers; use a large one instead.",
         )
-    if reject_cost is None:
+    if reject_cost is None and reject_novelty is None:
         if reject_label is not None:
             raise ArgumentError(
                 Argument("reject_label", reject_label),
@@ -448,15 +484,26 @@ def check_costs(
                 ". Set both.",
             )
         return Costs(values)
-    _REJECT_COST.check(reject_cost)
-    return Costs(values, float(reject_cost), _check_reject_label(reject_label, labels))
+    limits = {"reject_cost": reject_cost, "reject_novelty": reject_novelty}
+    given = {name: value for name, value in limits.items() if value is not None}
+    for name, value in given.items():
+        _LIMITS[name].check(value)
+        given[name] = float(value)
+    return Costs(values, reject_label=_check_reject_label(reject_label, labels), **given)
 
 
-_REJECT_COST = Parameter(
-    "reject_cost",
-    "a finite number",
-    lambda value: isinstance(value, int | float | np.number) and np.isfinite(value),
-)
+_LIMITS = {
+    "reject_cost": Parameter(
+        "reject_cost",
+        "a finite number",
+        lambda value: isinstance(value, int | float | np.number) and np.isfinite(value),
+    ),
+    "reject_novelty": Parameter(
+        "reject_novelty",
+        "a number from 0 to 1",
+        lambda value: isinstance(value, int | float | np.number) and bool(0 <= value <= 1),
+    ),
+}
 
 
 def _check_reject_label(reject_label: Any, labels: list[Any]) -> Any:

@@ -312,7 +312,7 @@ def _check_parts(composition: Composition, state: State) -> None:
         lengths["prior"] = (composition.prior.prior, composition.prior.training)
     if costs is not None:
         lengths["costs"] = (costs.matrix, costs.matrix.T)
-        if costs.reject_cost is not None and costs.reject_label in composition.classes.tolist():
+        if costs.can_reject and costs.reject_label in composition.classes.tolist():
             raise state.fault("costs", "free of a reject_label that is a class")
     if final is not None:
         if not composition.gives_probabilities:

@@ -32,6 +32,7 @@ Indices = NDArray[np.intp]
 _BINS = check_bins(5)  # of the answers of partitions, which have few samples
 _MOST_ANSWERS = 2**25  # of all partitions, in memory at a time
 _MOST_CHOSEN = 10
+_RARE = 1e-12  # weights must not sum to zero
 _WEAK_SHIFT = 0.03  # a distance between class frequencies that does not matter
 
 
@@ -64,7 +65,7 @@ class Priors(NamedTuple):
 
 
 class PartitionFacts(NamedTuple):
-    """How a partition did on the samples of its classes, or on all samples without labels.
+    """How a partition did on the samples of its classes; without labels, what is expected.
 
     Attributes
     ----------
@@ -204,16 +205,21 @@ class JudgedModel:
         found = []
         for group in group_columns(composition):
             facts = PartitionFacts(group.name, group.sides, group.columns)
-            if self.truth is None:
-                chosen = group.side_chances(answers).max(axis=1)
-                found.append(facts._replace(n_samples=len(rows), error=float(1 - chosen.mean())))
-                continue
             side_of = np.full(len(index), -1)
             for side, labels in enumerate(group.sides):
                 side_of[[index[label] for label in labels]] = side
+            chances = group.side_chances(answers)
+            if self.truth is None:
+                # A sample counts as far as it belongs to the classes of the partition.
+                weight = np.ones(len(rows))
+                if composition.gives_probabilities:
+                    weight = np.maximum(self.scores[rows][:, side_of >= 0].sum(axis=1), _RARE)
+                error = float(np.average(1 - chances.max(axis=1), weights=weight))
+                found.append(facts._replace(n_samples=round(weight.sum()), error=error))
+                continue
             own = np.flatnonzero(side_of[self.truth[rows]] >= 0)
             sides = side_of[self.truth[rows[own]]]
-            chances = group.side_chances(answers)[own]
+            chances = chances[own]
             (wrong,) = (chances.argmax(axis=1) != sides).nonzero()
             wrong = wrong[np.argsort(-chances[wrong].max(axis=1), kind="stable")]
             found.append(

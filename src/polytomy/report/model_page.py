@@ -49,7 +49,7 @@ _MOST_CLASS_FIGURES = 24
 _MOST_ROWS = 8  # samples in a table, terms of an explanation
 _MOST_CARDS = 10
 _MOST_EXPLAINED = 3000  # binaries; explanations by more would take minutes
-_MOST_LABELS = 40  # of a side
+_MOST_LABELS = 20  # of a side
 
 
 def write_classifier_page(samples: Samples, y: Any) -> tuple[str, str]:
@@ -240,8 +240,10 @@ def _partition_panel(model: JudgedModel, each: PartitionFacts) -> list[Child]:
         (name, _list_labels(labels)) for name, labels in zip(names, each.sides, strict=True)
     ]
     items += [("samples", f"{each.n_samples:,}")]
-    if each.reliability is None or not each.n_samples:
+    if each.reliability is None:
         return [definition_list([*items, ("expected error", f"{each.error:.1%}")])]
+    if not each.n_samples:
+        return [definition_list(items)]
     items += [("wrong", f"{len(each.wrong):,} ({each.error:.1%})")]
     label = f"Reliability of {each.name}"
     drawn = figure("Reliability", figures.draw_reliability(each.reliability, label, "c0"))

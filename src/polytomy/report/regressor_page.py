@@ -108,7 +108,7 @@ def _show_distributions(
         label = "True values against predictions"
         drawn = draw_points(pairs, titles, label, is_line=False, has_diagonal=True)
         figures.append(figure(None, drawn))
-    if len(rows) < len(predicted):
+    if len(predicted) > _MOST_BARS:
         text += f" Samples are drawn with a fixed seed, at most {_MOST_BARS} and {_MOST_DOTS}."
     content = note(text), gallery(figures)
     return section("distributions", "Distributions", content)

@@ -45,7 +45,10 @@ def prune_scheme(scheme: Scheme, is_kept: NDArray[np.bool_]) -> tuple[Scheme, In
     >>> from polytomy.scheme import parse
     >>> smaller, rows = prune_scheme(parse("m {a n {b o {c d}}}"), np.array([1, 0, 1, 1], bool))
     >>> print(smaller)
-    m {a o {c d}}
+    m {
+      a
+      o {c d}
+    }
     >>> rows
     array([0, 2])
     """

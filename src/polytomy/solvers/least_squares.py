@@ -26,6 +26,10 @@ from polytomy.solvers.nested import NoGraphError, export_tree, multiply_down_tre
 
 Floats = NDArray[np.float64]
 
+# What is left of the error after the last step of an exported search, and the most steps.
+_SEARCH_ACCURACY = 1e-13
+_MOST_STEPS = 2000
+
 
 def solve_least_squares(code: CodingMatrix, decisions: ArrayLike) -> Floats:
     """Return the class probabilities of least squares, by the fastest algorithm for the code.
@@ -120,19 +124,64 @@ def _run(name: str, *arguments: NDArray[np.generic] | int) -> Floats:
 
 
 def _export_projection(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
-    """Return the probabilities of an equiangular code: the nearest point of the simplex.
+    """Return the probabilities of an equiangular code: the nearest point of the simplex."""
+    assert code.equiangular is not None
+    return _export_nearest(graph, decisions @ (code.matrix / code.equiangular.diagonal), code)
+
+
+def _export_nearest(graph: Graph, points: Value, code: CodingMatrix) -> Value:
+    """Return the nearest points of the simplex.
 
     With x in descending order and t_j = (x_1 + … + x_j − 1)/j, the threshold is the largest t_j:
     t_{j+1} is the weighted mean of t_j (weight j) and x_{j+1} (weight 1), so t increases as long as
     x_{j+1} > t_j. From then on x stays below t, and t decreases.
     """
-    assert code.equiangular is not None
-    points = decisions @ (code.matrix / code.equiangular.diagonal)
     points = points - points.max(axis=1)
     counts = np.arange(1, code.n_classes + 1)
     descending = graph.add("TopK", points, counts[-1:], n_outputs=2, axis=1)
     thresholds = (graph.add("CumSum", descending, np.array(1)) - 1.0) / counts.astype(np.float64)
     return graph.add("Relu", points - thresholds.max(axis=1))
+
+
+def _export_search(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
+    """Return the probabilities of a code in which every partition has all classes.
+
+    These minimise |Ap − r|² on the simplex, by Peaceman and Rachford's (1955) splitting. With the
+    eigenvalues of AᵀA between μ and L for differences of probabilities, each step multiplies the
+    error by (√L − √μ)/(√L + √μ) or less (Giselsson and Boyd 2017), which gives the number of steps.
+    """
+    n_classes, matrix = code.n_classes, code.matrix.astype(np.float64)
+    centre = np.full(n_classes, 1.0 / n_classes)
+    weights = np.sqrt(code.row_weights)
+    differences = weights[:, np.newaxis] * (matrix - (matrix @ centre)[:, np.newaxis])
+    eigenvalues = np.linalg.eigvalsh(differences.T @ differences)[1:]
+    least, most = eigenvalues[0], eigenvalues[-1]
+    ratio = np.sqrt(max(least / most, 1e-16))
+    n_steps = np.log(_SEARCH_ACCURACY) / np.log(max((1 - ratio) / (1 + ratio), 0.1))
+    if not code.is_strict or n_steps > _MOST_STEPS:
+        raise NoGraphError(
+            f"a code of {code.n_partitions} partitions and {n_classes} classes, whose least "
+            "squares cannot be exported: its partitions leave out classes, or hardly determine "
+            "the probabilities. Fit another scheme",
+            PythonOnly(', or use classifier.with_solver("voting")'),
+            ".",
+        )
+    weight = float(np.sqrt(least * most))
+    # The second term keeps the sum at one, and does not change the minimum on the simplex.
+    quadratic = differences.T @ differences + weight * np.outer(centre, np.ones(n_classes))
+    inverse = np.linalg.inv(quadratic + weight * np.eye(n_classes))
+    targets = (decisions - matrix @ centre) * weights @ differences + weight * centre
+
+    def reflect(value: Value) -> Value:
+        nearest: Value = (value * weight + targets) @ inverse
+        return nearest * 2.0 - value
+
+    def step(inner: Graph, number: Value, value: Value) -> Value:
+        reflected = reflect(value)
+        return _export_nearest(inner, reflected, code) * 2.0 - reflected
+
+    found = graph.loop(int(np.ceil(n_steps)), graph.repeat(centre, decisions), step)
+    return _export_nearest(graph, reflect(found), code)
 
 
 def _export_isotonic(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
@@ -232,7 +281,7 @@ class Algorithm(NamedTuple):
     applies_to: Callable[[CodingMatrix], bool]
     solve: Callable[[CodingMatrix, Floats], Floats]
     takes_gaps: bool  # whether answers may be missing
-    to_onnx: Callable[[Graph, Value, CodingMatrix], Value] | None = None
+    to_onnx: Callable[[Graph, Value, CodingMatrix], Value]
 
 
 ALGORITHMS: dict[str, Algorithm] = {
@@ -240,22 +289,13 @@ ALGORITHMS: dict[str, Algorithm] = {
     "isotonic": Algorithm(lambda code: code.is_adjacent, _regress, True, _export_isotonic),
     "projection": Algorithm(lambda code: code.is_equiangular, _project, False, _export_projection),
     "pairwise": Algorithm(lambda code: code.is_one_vs_one, _couple, False, _export_pair_coupling),
-    "active-set": Algorithm(lambda code: True, _solve_by_active_set, True),
+    "active-set": Algorithm(lambda code: True, _solve_by_active_set, True, _export_search),
 }
 """The algorithms by name, the fastest first."""
 
 
 def _export(graph: Graph, decisions: Value, code: CodingMatrix) -> Value:
-    export = ALGORITHMS[algorithms_for(code)[0]].to_onnx
-    if export is None:
-        raise NoGraphError(
-            f"a code of {code.n_partitions} partitions and {code.n_classes} classes that is "
-            "neither one-vs-one, equiangular, adjacent nor a tree. Its least squares need a "
-            "search, which cannot be exported. Fit another scheme",
-            PythonOnly(', or use classifier.with_solver("voting")'),
-            ".",
-        )
-    return export(graph, decisions, code)
+    return ALGORITHMS[algorithms_for(code)[0]].to_onnx(graph, decisions, code)
 
 
 LEAST_SQUARES = Method(

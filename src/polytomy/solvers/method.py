@@ -77,28 +77,29 @@ def _normalise_sides(
     values: NDArray[np.float64], rows_per_partition: NDArray[np.intp], rounding: float
 ) -> NDArray[np.float64]:
     """Scale decisions so that the probabilities of each partition's sides sum to one."""
-    values = values.copy()
     starts = np.cumsum(rows_per_partition) - rows_per_partition
-    for partition in np.flatnonzero(rows_per_partition > 1).tolist():
-        n_sides = int(rows_per_partition[partition])
-        columns = slice(starts[partition], starts[partition] + n_sides)
-        chances = 0.5 * (1.0 + values[:, columns])
-        totals = chances.sum(axis=1)
-        n_missing = np.isnan(chances).sum(axis=1)
-        is_partial = (n_missing > 0) & (n_missing < n_sides)
-        is_wrong = is_partial | (np.abs(totals - 1.0) > n_sides * (_SUM_ROUNDING + rounding))
-        if is_wrong.any():
-            sample = int(np.argmax(is_wrong))
-            answers = values[sample, columns].tolist()
-            raise ArgumentError(
-                Argument("decisions"),
-                f" of partition {partition} must be 2 q - 1, with probabilities q of its {n_sides} "
-                f"sides that sum to one; sample {sample} has {answers}. NaN in all of these "
-                "columns means no answer.",
-            )
-        is_off = np.abs(totals - 1.0) > _NO_ROUNDING * n_sides
-        values[is_off, columns] = 2.0 * chances[is_off] / totals[is_off, np.newaxis] - 1.0
-    return values
+    chances = 0.5 * (1.0 + values)
+    totals = np.add.reduceat(chances, starts, axis=1)
+    n_missing = np.add.reduceat(np.isnan(chances), starts, axis=1, dtype=np.intp)
+    is_wide, error = rows_per_partition > 1, np.abs(totals - 1.0)
+    is_partial = (n_missing > 0) & (n_missing < rows_per_partition)
+    is_wrong = is_partial | (error > rows_per_partition * (_SUM_ROUNDING + rounding))
+    is_wrong &= is_wide
+    if is_wrong.any():
+        partition = int(np.argmax(is_wrong.any(axis=0)))
+        sample, n_sides = int(np.argmax(is_wrong[:, partition])), int(rows_per_partition[partition])
+        answers = values[sample, starts[partition] : starts[partition] + n_sides].tolist()
+        raise ArgumentError(
+            Argument("decisions"),
+            f" of partition {partition} must be 2 q - 1, with probabilities q of its {n_sides} "
+            f"sides that sum to one; sample {sample} has {answers}. NaN in all of these "
+            "columns means no answer.",
+        )
+    is_off = is_wide & (error > _NO_ROUNDING * rows_per_partition)
+    if not is_off.any():
+        return values
+    totals, is_off = (np.repeat(each, rows_per_partition, axis=1) for each in (totals, is_off))
+    return np.where(is_off, 2.0 * chances / np.where(is_off, totals, 1.0) - 1.0, values)
 
 
 def _as_real_array(decisions: ArrayLike) -> NDArray[np.generic]:

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polytomy.errors import ArgumentError
-from polytomy.model.decisions import Costs, check_costs
+from polytomy.model.decisions import Costs, check_costs, measure_novelty
 
 CLASSES = np.array(["a", "b", "c"])
 MATRIX = [[0, 1, 2], [3, 0, 4], [5, 6, 0]]
@@ -123,6 +124,8 @@ def test_costs_by_label_are_those_of_the_matrix():
         (MATRIX, {"reject_cost": "1"}, "reject_cost must be a finite number; got .1"),
         (MATRIX, {"reject_cost": 1, "reject_label": "b"}, "reject_label='b' must not be a class"),
         (MATRIX, {"reject_cost": 1, "reject_label": ["?"]}, "must be text or a number"),
+        (MATRIX, {"reject_novelty": 1.5}, "reject_novelty must be a number from 0 to 1"),
+        (MATRIX, {"reject_novelty": 0.5, "reject_label": "b"}, "must not be a class"),
     ],
 )
 def test_wrong_costs_are_refused(matrix, options, words):
@@ -138,3 +141,23 @@ def test_the_usual_label_for_no_prediction_must_not_be_a_class():
 def test_expected_costs_of_no_prediction_are_the_last_column():
     found = Costs(np.array([[0.0, 1.0], [1.0, 0.0]]), 0.25, "?").expected(np.array([[0.5, 0.5]]))
     np.testing.assert_array_equal(found, [[0.5, 0.5, 0.25]])
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 6))
+def test_novelty_is_the_entropy_relative_to_that_of_even_probabilities(seed, n_classes):
+    proba = np.random.default_rng(seed).dirichlet(np.full(n_classes, 0.3), 20)
+    expected = scipy.stats.entropy(proba, axis=1, base=n_classes)
+    np.testing.assert_allclose(measure_novelty(proba), expected, atol=1e-12)
+    assert measure_novelty(np.eye(n_classes)).max() == 0.0
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_there_is_no_prediction_for_samples_that_are_too_new(seed, has_cost):
+    proba = np.random.default_rng(seed).dirichlet(np.full(3, 0.5), 20)
+    cost = 0.4 if has_cost else None
+    costs = check_costs(None, CLASSES, cost, reject_novelty=0.6)
+    is_new = scipy.stats.entropy(proba, axis=1, base=3) > 0.6
+    otherwise = check_costs(None, CLASSES, cost).labels(proba, CLASSES)
+    found = costs.labels(proba, CLASSES)
+    np.testing.assert_array_equal(found, np.where(is_new, "unknown", otherwise))
+    assert costs.expected(proba).shape[1] == 3 + has_cost

@@ -41,6 +41,14 @@ def test_costs_are_part_of_the_model(fitted):
     assert (found["label"] == -1).any()
 
 
+def test_the_limit_of_novelty_is_part_of_the_model(fitted):
+    classifier, X = fitted
+    novelty = np.sort(classifier.novelty(X))
+    for limit in (novelty[0] / 2, novelty[len(X) // 2 : len(X) // 2 + 2].mean(), 1.0):
+        found = check_same(classifier.with_cost(COSTS, 9.0, reject_novelty=limit), X)
+        assert np.count_nonzero(found["label"] == -1) == np.count_nonzero(novelty > limit)
+
+
 def test_a_label_of_another_type_cannot_be_exported(fitted):
     classifier, _ = fitted
     with pytest.raises(ArgumentError, match=r"cannot be exported. Fit with labels that are text"):

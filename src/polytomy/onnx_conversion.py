@@ -1,0 +1,173 @@
+"""Fitted estimators as ONNX graphs, converted by skl2onnx and onnxmltools.
+
+skl2onnx converts scikit-learn's estimators; onnxmltools those of XGBoost, LightGBM and CatBoost.
+Trees and a few others, such as imputers, are in single precision there, and the rest in double.
+Histogram boosting is converted here, because its thresholds are in double precision.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC, NuSVC
+
+from polytomy.errors import PolytomyError
+from polytomy.onnx_graph import OPSET_VERSION, TREES, Graph, Value, import_onnx
+
+# Newer operators are not known to onnxmltools. Those that it writes have not changed since.
+_OPSET_OF_BOOSTERS = 15
+
+# Operators of the domain of trees that runtimes do not limit to single precision.
+_OF_ANY_TYPE = {"ArrayFeatureExtractor", "LabelEncoder"}
+
+
+class ConversionError(PolytomyError):
+    """Raised if an estimator cannot be converted; the message is the reason, as a clause."""
+
+
+def export_estimator(graph: Graph, X: Value, estimator: Any, method: str) -> Value:
+    """Return the result of a method of a fitted estimator as a graph, in double precision.
+
+    A decision function of two classes has one column or two; the last is positive for the second
+    class. The steps of a pipeline are converted one by one, so that only the trees at its end are
+    in single precision.
+
+    Parameters
+    ----------
+    graph : Graph to add nodes to
+    X : samples, in double precision
+    estimator : fitted estimator or pipeline
+    method : "predict_proba", "decision_function" or "transform"
+
+    Raises
+    ------
+    ConversionError
+        If no converter takes the estimator.
+    """
+    from sklearn.ensemble import HistGradientBoostingClassifier  # here, because this takes a while
+
+    while isinstance(estimator, Pipeline):
+        *steps, (_, estimator) = estimator.steps
+        for _, step in steps:
+            if not (step is None or isinstance(step, str)):
+                X = export_estimator(graph, X, step, "transform")
+    package = type(estimator).__module__.partition(".")[0]
+    if package == "polytomy" and hasattr(estimator, "to_onnx"):
+        value: Value = estimator.to_onnx(graph, X)
+        return value
+    if isinstance(estimator, HistGradientBoostingClassifier):
+        return _export_histograms(graph, X, estimator, method)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model, is_double = _CONVERTERS.get(package, _convert_sklearn)(estimator, method)
+    except ImportError as error:
+        raise ConversionError(
+            f'{error.name} is not installed: pip install "polytomy[onnx]"'
+        ) from error
+    except ConversionError:
+        raise
+    except Exception as error:
+        reason = next(iter(str(error).splitlines()), "")[:200] or type(error).__name__
+        raise ConversionError(f"its converter says: {reason.rstrip('.')}") from error
+    if further := {node.domain for node in model.graph.node} - {"", TREES}:
+        raise ConversionError(f"it would need operators of {', '.join(further)}")
+    samples = X if is_double else graph.cast(X, np.float32)
+    number = 0 if method == "transform" else 1  # the first output of a classifier has the labels
+    return graph.cast(graph.embed(model, samples, number), np.float64)
+
+
+def _convert_sklearn(estimator: Any, method: str) -> tuple[Any, bool]:
+    from skl2onnx import convert_sklearn
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+    from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
+
+    if isinstance(estimator, SVC | NuSVC):  # those of the usual kernels have graphs of their own
+        raise ConversionError("its kernel, or its own probabilities, cannot be converted")
+    is_weighted = isinstance(estimator, KNeighborsClassifier) and estimator.weights != "uniform"
+    if is_weighted or isinstance(estimator, RadiusNeighborsClassifier):
+        # skl2onnx's models give wrong probabilities, or fail.
+        raise ConversionError("only neighbours of equal weight can be converted")
+    options = None if method == "transform" else {id(estimator): {"zipmap": False}}
+    if method == "decision_function":
+        options = {id(estimator): {"zipmap": False, "raw_scores": True}}
+
+    def convert(tensor: Any) -> Any:
+        shape = [None, estimator.n_features_in_]
+        opset = {"": OPSET_VERSION, TREES: 3}
+        model = convert_sklearn(
+            estimator, initial_types=[("X", tensor(shape))], options=options, target_opset=opset
+        )
+        import_onnx().checker.check_model(model, full_check=True)
+        return model
+
+    try:
+        model = convert(DoubleTensorType)
+    except Exception:  # some converters fail, or mix types
+        return convert(FloatTensorType), False
+    used = {node.op_type for node in model.graph.node if node.domain == TREES}
+    return (model, True) if used <= _OF_ANY_TYPE else (convert(FloatTensorType), False)
+
+
+def _convert_booster(name: str) -> Callable[[Any, str], tuple[Any, bool]]:
+    def convert(estimator: Any, method: str) -> tuple[Any, bool]:
+        if method == "decision_function":
+            raise ConversionError('only its probabilities can; use calibration="auto" or None')
+        import onnxmltools
+        from onnxmltools.convert.common.data_types import FloatTensorType
+
+        given: dict[str, Any] = {"name": "booster"}
+        if name != "catboost":  # it knows its features itself
+            shape = [None, estimator.n_features_in_]
+            given["initial_types"] = [("X", FloatTensorType(shape))]
+            given["target_opset"] = _OPSET_OF_BOOSTERS
+        return getattr(onnxmltools, f"convert_{name}")(estimator, **given), False
+
+    return convert
+
+
+_CONVERTERS: dict[str, Callable[[Any, str], tuple[Any, bool]]] = {
+    name: _convert_booster(name) for name in ("xgboost", "lightgbm", "catboost")
+}
+"""Converters by the package of an estimator; skl2onnx is for all others."""
+
+
+def _export_histograms(graph: Graph, X: Value, model: Any, method: str) -> Value:
+    """Return the sums of the trees of histogram boosting, or the probabilities."""
+    if model.is_categorical_ is not None:
+        raise ConversionError("categorical features cannot be converted")
+    from_array = import_onnx().numpy_helper.from_array
+    trees = [(side, tree.nodes) for each in model._predictors for side, tree in enumerate(each)]
+    sizes = [len(nodes) for _, nodes in trees]
+    nodes = np.concatenate([nodes for _, nodes in trees])
+    is_leaf = nodes["is_leaf"].astype(bool)
+    places = np.repeat(np.arange(len(trees)), sizes), np.concatenate(list(map(np.arange, sizes)))
+    links = {name: np.where(is_leaf, 0, nodes[name]).tolist() for name in ("left", "right")}
+    sums = graph.add(
+        "TreeEnsembleRegressor",
+        X,
+        domain=TREES,
+        n_targets=model.n_trees_per_iteration_,
+        nodes_treeids=places[0].tolist(),
+        nodes_nodeids=places[1].tolist(),
+        nodes_featureids=nodes["feature_idx"].tolist(),
+        nodes_modes=np.where(is_leaf, "LEAF", "BRANCH_LEQ").tolist(),
+        nodes_truenodeids=links["left"],
+        nodes_falsenodeids=links["right"],
+        nodes_missing_value_tracks_true=nodes["missing_go_to_left"].astype(int).tolist(),
+        nodes_values_as_tensor=from_array(nodes["num_threshold"].astype(np.float64), "thresholds"),
+        target_treeids=places[0][is_leaf].tolist(),
+        target_nodeids=places[1][is_leaf].tolist(),
+        target_ids=np.repeat([side for side, _ in trees], sizes)[is_leaf].tolist(),
+        target_weights_as_tensor=from_array(nodes["value"][is_leaf].astype(np.float64), "values"),
+    )
+    values = graph.cast(sums, np.float64) + np.ravel(model._baseline_prediction)
+    if method == "decision_function":
+        return values
+    if model.n_trees_per_iteration_ == 1:
+        values = values * np.array([-0.5, 0.5])
+    return graph.add("Softmax", values, axis=1)

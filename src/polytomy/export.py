@@ -70,6 +70,13 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     import_onnx()
     before, core = _split_steps(classifier)
     composition: Composition = core.composition_
+    if composition.cascade is not None:
+        raise ArgumentError(
+            "a cascade cannot be exported, because a graph would evaluate all machines. Export the "
+            "exact classifier, or compress it with ",
+            Argument("method", "fourier"),
+            ".",
+        )
     _check_solver(composition)
     final: Any = None if composition.final is None else composition.final.map
     if final is not None:

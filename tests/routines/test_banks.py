@@ -115,6 +115,35 @@ def test_sparse_scores_are_the_sums(dtype, seed, kind, n_samples, n_vectors, n_f
     np.testing.assert_allclose(scores, problem.expected, rtol=tolerance, atol=tolerance)
 
 
+@given(st.integers(0, 2**32), kinds, sample_counts, vector_counts, feature_counts, twins)
+@settings(max_examples=40, deadline=None)
+@pytest.mark.parametrize("by_products", [False, True])
+def test_scores_of_pairs_are_the_sums(
+    by_products, seed, kind, n_samples, n_vectors, n_features, twin
+):
+    problem = Problem(seed, kind, n_samples, n_vectors, n_features)
+    is_pair = np.random.default_rng(seed).uniform(size=(5, n_samples)) < 0.4
+    machines, users = np.nonzero(is_pair)
+    pairs = np.concatenate([[0], np.cumsum(is_pair.sum(axis=1))]), users
+    starts, owners, coefficients = problem.weights
+    by_machine = csr_array(csr_array((coefficients, owners, starts), shape=(n_vectors, 5)).T)
+    centre = problem.stored[0] if kind == "rbf" else np.zeros(n_features)
+    squares = ((problem.vectors - centre) ** 2).sum(axis=1)[by_machine.indices]
+    scores = problem.before[users, machines]
+    twin.score_pairs(
+        problem.samples,
+        problem.stored,
+        problem.rows[by_machine.indices],
+        centre,
+        squares if by_products else np.empty(0),
+        problem.function,
+        (by_machine.indptr.astype(np.intp), by_machine.data),
+        pairs,
+        scores,
+    )
+    np.testing.assert_allclose(scores, problem.expected[users, machines], rtol=1e-12, atol=1e-12)
+
+
 @given(st.integers(0, 2**32), kinds, st.integers(1, 70), st.sampled_from([1, 5, 40, 300]))
 @settings(max_examples=40, deadline=None)
 @pytest.mark.parametrize("is_sparse", [False, True])

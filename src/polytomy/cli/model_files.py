@@ -8,7 +8,7 @@ from dataclasses import MISSING, asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from polytomy.cli.data import check_output, open_data, print_answer
+from polytomy.cli.data import check_output, has_terminal, open_data, print_answer
 from polytomy.cli.loaded_models import LoadedModel
 from polytomy.cli.options import (
     AS_JSON,
@@ -137,13 +137,15 @@ class CompressionOptions:
 
     method: str | None = option(
         sets=_COMPRESS,
-        help='"fourier" (random features), "borders" (border samples, as in libAGF), or "auto".',
+        help='"fourier" (random features), "cascade" (a small model first), "borders" (border '
+        'samples, as in libAGF), or "auto".',
     )
     max_accuracy_loss: float | None = option(
         sets=_COMPRESS,
         metavar="LOSS",
         help="Largest loss of accuracy, measured on samples that training left out.",
     )
+    n_borders: int | None = option(sets=_COMPRESS, help="Border samples of each machine.")
 
 
 def compress(
@@ -172,8 +174,9 @@ def compress(
     loaded = _load_to_change(model, output, loading, reading, "compressed")
     column = None if target is None else parse_column(target)
     X, y = _join_blocks(loaded, loaded.labelled_blocks(open_data(data), column))
-    fast = loaded.core.compress(X, y, **given(compression))
-    _save(loaded, fast, output)
+    verbose = int(has_terminal())
+    fast = loaded.core.set_params(verbose=verbose).compress(X, y, **given(compression))
+    _save(loaded, fast.set_params(verbose=0), output)
     found = fast.compression_
     facts = {"file": str(output), "bytes": output.stat().st_size, **asdict(found)}
     print_answer(facts, f"{output}: {found}", as_json)

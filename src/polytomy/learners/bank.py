@@ -203,6 +203,30 @@ class Bank:
         routine("answer_logistic", "banks")(scores, *self._logistic_maps)
         return scores
 
+    def decide_pairs(
+        self, X: Any, rows: NDArray[np.intp], columns: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """Return some of the `decisions`, at these rows and columns; the columns ascend."""
+        samples = Samples(X)
+        decisions = np.empty(len(rows))
+        for group in self._groups:
+            member_of = np.full(len(self.binaries), -1)
+            member_of[group.columns] = np.arange(len(group.columns))
+            members = member_of[columns]
+            own = members >= 0
+            if isinstance(group, KernelGroup):
+                decisions[own] = group.score_pairs(samples, rows[own], members[own])
+            elif own.any():
+                decisions[own] = group.scores(samples)[rows[own], members[own]]
+        if self._logistic_maps is not None:
+            slopes, intercepts = self._logistic_maps
+            return np.tanh((slopes[columns] * decisions + intercepts[columns]) / 2)
+        ends = np.searchsorted(columns, np.arange(len(self.binaries) + 1))
+        for column, binary in enumerate(self.binaries):
+            part = slice(ends[column], ends[column + 1])
+            decisions[part] = decisions_from_scores([binary], decisions[part, np.newaxis])[:, 0]
+        return decisions
+
     def to_onnx(self, graph: Graph, X: Value) -> Value:
         """Return `decisions` as a graph, for samples X; ArgumentError if a binary has no graph."""
         scores = graph.join([group.to_onnx(graph, X) for group in self._groups])

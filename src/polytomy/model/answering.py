@@ -358,6 +358,7 @@ class AnsweringMixin:
         *,
         method: str = "auto",
         max_accuracy_loss: float = 0.005,
+        n_borders: int | None = None,
     ) -> Self:
         """Return a copy that approximates its support vector machines, for faster answers.
 
@@ -370,13 +371,16 @@ class AnsweringMixin:
         X : the training data, or other samples
         y : labels of X, optional for other samples
             Without them, classes are drawn from the classifier's own probabilities.
-        method : {"auto", "fourier", "borders"}, default="auto"
+        method : {"auto", "fourier", "cascade", "borders"}, default="auto"
             "fourier" replaces each decision function by a linear function of random features of the
-            kernel. "borders" compares samples with the nearest of some points on each border, as
-            libAGF does. "auto" is "fourier", the better one, unless it is not faster.
+            kernel. "cascade" asks a small model first, and then only the machines that separate its
+            likeliest classes. "borders" compares samples with the nearest of some points on each
+            border, as libAGF does. "auto" tries all but "borders", and takes the fastest.
         max_accuracy_loss : float, default=0.005
             The smallest approximation that loses no more accuracy is taken. If there is none, an
             ArgumentError says what was tried.
+        n_borders : int, optional
+            Number of border samples of each machine; 100, or 300 if those lose too much.
 
         Examples
         --------
@@ -391,7 +395,7 @@ class AnsweringMixin:
         from polytomy.model.compression import compress_classifier  # seldom needed
 
         return self._copy_with(
-            compress_classifier(self, self._fitted(), X, y, method, max_accuracy_loss)
+            compress_classifier(self, self._fitted(), X, y, method, max_accuracy_loss, n_borders)
         )
 
     @property

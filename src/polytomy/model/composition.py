@@ -19,10 +19,11 @@ from polytomy.errors import (
     warn_caller,
 )
 from polytomy.inputs.arguments import count_things
-from polytomy.inputs.rows import count_rows, take_block, unchangeable
+from polytomy.inputs.rows import count_rows, take_block, take_rows, unchangeable
 from polytomy.inputs.sparse import check_sparse
 from polytomy.inputs.training_data import blocks_of_rows
 from polytomy.learners.bank import Bank
+from polytomy.learners.cascade import Cascade
 from polytomy.learners.problems import Dichotomy
 from polytomy.learners.trained import TrainedBinary
 from polytomy.model.arrangement import (
@@ -65,9 +66,9 @@ class Compression:
 
     Attributes
     ----------
-    method : "fourier" or "borders"
+    method : "fourier", "cascade" or "borders"
     size : int, the number of features, or of border samples of each binary
-    speed_up : float, the time that the exact classifier takes divided by that of the compressed one
+    speed_up : float, the processor time of the exact classifier divided by that of this one
     accuracy_loss : float, how much smaller the accuracy is; negative if it is larger
     accuracy_loss_error : float, its standard error
     log_loss_increase : float, how much larger the log-loss is
@@ -142,6 +143,8 @@ class Composition:
         If set, `predict` returns the class with the least expected cost.
     compression : Compression, optional
         How the binaries were approximated, and what that changed.
+    cascade : Cascade, optional
+        If set, probabilities come from its student, and from the binaries where that is not sure.
 
     Examples
     --------
@@ -169,6 +172,7 @@ class Composition:
     prior: PriorShift | None = None
     costs: Costs | None = None
     compression: Compression | None = None
+    cascade: Cascade | None = None
 
     def __post_init__(self) -> None:
         classes = np.asarray(self.classes).view()
@@ -387,12 +391,26 @@ class Composition:
     def _score_block(self, X: Any, n_jobs: int | None) -> Floats:
         if not self.binaries:
             return np.ones((count_rows(X), len(self.classes)))
+        if self.cascade is not None and self.gives_probabilities:
+            return self._score_by_cascade(X, self.cascade)
         is_named = isinstance(self.solver, str) and len(self.arrangements) == 1
         if is_named and METHODS[str(self.solver)].counts_votes:
             votes = self.arrangements[0].pair_votes(self.bank, X)
             if votes is not None:
                 return votes
         return self.solve(self.bank.decisions(X, n_jobs=n_jobs))
+
+    def _score_by_cascade(self, X: Any, cascade: Cascade) -> Floats:
+        guessed = cascade.guess(X)
+        expected = guessed if self.prior is None else self.prior.apply(guessed)
+        unsure, is_candidate = cascade.find_candidates(expected)
+        guessed = cascade.smooth(guessed)
+        scores = guessed if self.prior is None else self.prior.apply(guessed)
+        if len(unsure):
+            own = take_rows(X, unsure)
+            answers = cascade.answer(self.bank, own, guessed[unsure], is_candidate)
+            scores[unsure] = self.solve(answers)
+        return scores
 
     # -- the same binaries, composed differently ---------------------------------------------------
 
@@ -402,7 +420,15 @@ class Composition:
         The result has no final calibration, and its class frequencies are not known.
         """
         bank = Bank(binaries, self.bank.dtype)
-        return replace(self, bank=bank, final=None, out_of_fold=None, frequencies=None)
+        return replace(
+            self,
+            bank=bank,
+            final=None,
+            out_of_fold=None,
+            frequencies=None,
+            compression=None,
+            cascade=None,
+        )
 
     def with_solver(self, solver: Solver) -> Composition:
         """Return the same binaries and scheme with another solver."""

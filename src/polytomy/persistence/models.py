@@ -177,6 +177,7 @@ def _composition_state(composition: Composition) -> dict[str, Any]:
         "prior": composition.prior,
         "costs": composition.costs,
         "compression": composition.compression,
+        "cascade": composition.cascade,
     }
 
 
@@ -252,6 +253,7 @@ def _read_composition(state: State) -> Composition:
         _read_part(state, "prior", "prior"),
         _read_part(state, "costs", "costs"),
         _read_part(state, "compression", "compression"),
+        _read_part(state, "cascade", "cascade"),
     )
     _check_parts(composition, state)
     return composition
@@ -329,6 +331,9 @@ def _check_parts(composition: Composition, state: State) -> None:
             raise state.fault("final", f"for {n_classes} classes and {n_binaries} binaries")
         if final.conformity is not None:
             lengths["final"] = (final.conformity.log_proba.T,)
+    cascade = composition.cascade
+    if cascade is not None and cascade.code.shape != (n_classes, n_binaries):
+        raise state.fault("cascade", f"for {n_classes} classes and {n_binaries} binaries")
     if scores is not None:
         is_inside = scores.class_indices.max() < n_classes
         if scores.scores.shape[1] != n_binaries or not is_inside:

@@ -305,6 +305,8 @@ def _shade_table(
 def draw_reliability(table: Floats, label: str, colour: str) -> Markup:
     """Draw observed frequency against mean predicted probability, with a bar for each count.
 
+    The line leaves out bins of one probability, whose frequency can only be 0 or 1.
+
     Parameters
     ----------
     table : array of shape (n_bins, 3)
@@ -341,11 +343,13 @@ def draw_reliability(table: Floats, label: str, colour: str) -> Markup:
         if not number:
             continue
         x, y = across(total / number), up(n_positive / number)
+        noun = "probability" if number == 1 else "probabilities"
         hint = (
-            f"{number:g} probabilities, mean {total / number:.3f}; observed frequency "
+            f"{number:g} {noun}, mean {total / number:.3f}; observed frequency "
             f"{n_positive / number:.3f}"
         )
-        points.append(f"{x:.1f} {y:.1f}")
+        if number > 1:
+            points.append(f"{x:.1f} {y:.1f}")
         spots.append(tag("circle", tag("title", hint), cx=x, cy=y, r=3.2))
         tall = _BARS * 0.85 * math.log1p(number) / largest
         width = _SQUARE / len(table)
@@ -353,7 +357,8 @@ def draw_reliability(table: Floats, label: str, colour: str) -> Markup:
         drawn.append(
             tag("rect", tag("title", hint), **place, width=width - 1, height=tall, class_="bar")
         )
-    drawn.append(tag("g", tag("path", d="M" + "L".join(points)), spots, class_=f"curve {colour}"))
+    line = tag("path", d="M" + "L".join(points)) if points else None
+    drawn.append(tag("g", line, spots, class_=f"curve {colour}"))
     axis = tag(
         "text",
         "predicted",

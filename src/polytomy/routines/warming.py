@@ -275,6 +275,8 @@ def _bank_examples() -> Iterator[Example]:
         centre, X, scores = np.zeros(1, dtype), np.zeros((n_samples, 1)), np.zeros((n_samples, 1))
         dense = X, np.zeros((1, 1)), rows, centre, centre, _RBF, weights
         yield Example("banks", "add_dense_scores", (*dense, scores))
+        pairs = (weights[0], sums), (weights[0], rows), np.zeros(1)
+        yield Example("banks", "score_pairs", (*dense[:-1], *pairs))
         sparse = _sparse_rows(dtype, n_samples), _sparse_rows(dtype, 1), rows, 1, _RBF, weights
         yield Example("banks", "add_sparse_scores", (*sparse, scores))
 

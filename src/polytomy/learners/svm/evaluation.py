@@ -15,6 +15,7 @@ features.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,6 +90,22 @@ class DenseEvaluator:
             samples = X[block].toarray() if is_sparse(X) else X[block]
             more = self._centre, self._squares, self._code, self._weights
             add(samples, self._vectors, self._rows, *more, scores[block])
+
+    def score_pairs(
+        self,
+        X: NDArray[np.float64],
+        places: NDArray[np.intp],
+        machines: tuple[NDArray[np.intp], NDArray[np.float64]],
+        pairs: tuple[NDArray[np.intp], NDArray[np.intp]],
+        scores: NDArray[np.float64],
+    ) -> None:
+        """Add the sums of pairs of a machine and a sample; see the routine.
+
+        `places` are the places of each machine's vectors in `rows`.
+        """
+        squares = self._squares[places] if len(self._squares) else self._squares
+        more = self._centre, squares, self._code, machines, pairs
+        routine("score_pairs", "banks")(X, self._vectors, self._rows[places], *more, scores)
 
 
 class SparseEvaluator:
@@ -241,13 +258,36 @@ class KernelGroup:
 
     def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the decision values, of shape (n_samples, n_members)."""
-        X = samples.as_numbers(self._binary.estimator, self._n_features)
-        if self._scaling is not None:
-            X = self._scaling.apply(X)
-        scores = np.empty((samples.n_rows, len(self.columns)))
-        scores[...] = self._intercepts
-        self._evaluator.add_scores(X, scores)
+        scores = np.tile(self._intercepts, (samples.n_rows, 1))
+        self._evaluator.add_scores(self._prepare(samples), scores)
         return scores
+
+    def score_pairs(
+        self, samples: Samples, rows: NDArray[np.intp], members: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """Return decision values of pairs of a row and a member, in the order of the members.
+
+        Only the support vectors of these members are compared, unless they are sparse.
+        """
+        X = self._prepare(samples)
+        if is_sparse(X) or not isinstance(self._evaluator, DenseEvaluator):
+            return np.asarray(self.scores(samples)[rows, members])
+        scores = self._intercepts[members]
+        starts = np.searchsorted(members, np.arange(len(self.columns) + 1))
+        places, machines = self._machines
+        self._evaluator.score_pairs(X, places, machines, (starts, rows), scores)
+        return scores
+
+    @cached_property
+    def _machines(self) -> Any:
+        """The places of each machine's vectors in the pool, and their coefficients."""
+        places = pool_vectors(self._members).places
+        coefficients = np.concatenate([member.coefficients for member in self._members])
+        return np.concatenate(places), (np.cumsum([0, *map(len, places)]), coefficients)
+
+    def _prepare(self, samples: Samples) -> Any:
+        X = samples.as_numbers(self._binary.estimator, self._n_features)
+        return X if self._scaling is None else self._scaling.apply(X)
 
     def to_onnx(self, graph: Graph, X: Value) -> Value:
         """Return the decision values as a graph."""

@@ -167,6 +167,69 @@ def _add_dense_scores_of_few(
                 _add_to_row(values, i, n_used, start, weights, scores, first + i)
 
 
+def score_pairs(
+    samples: NDArray[np.float64],
+    vectors: NDArray[np.float64],
+    rows: Indices,
+    centre: Floats,
+    squares: Floats,
+    function: Function,
+    machines: tuple[Indices, NDArray[np.float64]],
+    pairs: tuple[Indices, Indices],
+    scores: NDArray[np.float64],
+) -> None:
+    """Add the scores of pairs of a machine and a dense sample."""
+    # One machine after the other, so that its samples are side by side. That a vector is compared
+    # again for other machines costs less than comparing single samples.
+    n_machines = len(pairs[0]) - 1
+    n_pairs, n_vectors = (len(each) / max(1, n_machines) for each in (scores, rows))
+    run_in_blocks(
+        _score_pairs,
+        n_machines,
+        *(samples, vectors, rows, centre, squares, as_numbers(function), machines, pairs),
+        outputs=[scores],
+        cost=2 * _COST_OF_PRODUCT * n_pairs * n_vectors * (1 + samples.shape[1]),
+    )
+
+
+@fused_entry
+def _score_pairs(
+    samples: NDArray[np.float64],
+    vectors: NDArray[np.float64],
+    rows: Indices,
+    centre: Floats,
+    squares: Floats,
+    function: Function,
+    machines: tuple[Indices, NDArray[np.float64]],
+    pairs: tuple[Indices, Indices],
+    scores: NDArray[np.float64],
+    begin: int,
+    end: int,
+    stop: Flag,
+) -> None:
+    starts, coefficients = machines
+    pair_starts, users = pairs
+    for machine in range(begin, end):
+        first, last = pair_starts[machine], pair_starts[machine + 1]
+        if first == last:
+            continue
+        own = slice(starts[machine], starts[machine + 1])
+        n_own = own.stop - own.start
+        _add_dense_scores(
+            samples[users[first:last]],
+            vectors,
+            rows[own],
+            centre,
+            squares[own] if len(squares) else squares,
+            function,
+            (np.arange(n_own + 1), np.zeros(n_own, np.int64), coefficients[own]),
+            scores[first:last].reshape((-1, 1)),
+            0,
+            last - first,
+            stop,
+        )
+
+
 @fused_helper
 def _compare_few(
     samples: NDArray[np.float64],

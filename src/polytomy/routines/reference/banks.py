@@ -78,6 +78,39 @@ def add_dense_scores(
         scores[block] += exact_values(entries, function) @ coefficients
 
 
+def score_pairs(
+    samples: NDArray[np.float64],
+    vectors: NDArray[np.float64],
+    rows: Indices,
+    centre: Floats,
+    squares: Floats,
+    function: Function,
+    machines: tuple[Indices, NDArray[np.float64]],
+    pairs: tuple[Indices, Indices],
+    scores: NDArray[np.float64],
+) -> None:
+    """Add the scores of pairs of a machine and a dense sample.
+
+    Parameters
+    ----------
+    samples, vectors, centre, function : as in `add_dense_scores`
+    rows, squares : as in `add_dense_scores`, but machine by machine
+    machines : (starts, coefficients)
+        Machine b has the rows, squares and coefficients from `starts[b]` to `starts[b + 1]`.
+    pairs : (pair_starts, users)
+        Its samples are `users[pair_starts[b]:pair_starts[b + 1]]`.
+    scores : array of shape (n_pairs,)
+    """
+    starts, coefficients = machines
+    pair_starts, users = pairs
+    for machine, first in enumerate(pair_starts[:-1]):
+        own, chosen = slice(*starts[machine : machine + 2]), slice(first, pair_starts[machine + 1])
+        n_own = len(rows[own])
+        weights = np.arange(n_own + 1), np.zeros(n_own, np.intp), coefficients[own]
+        block = samples[users[chosen]], vectors, rows[own], centre, squares[own]
+        add_dense_scores(*block, function, weights, scores[chosen, np.newaxis])
+
+
 def add_sparse_scores(
     samples: SparseRows,
     vectors: SparseRows,

@@ -7,7 +7,8 @@ model, the classes that had a side least often first, the code with the largest 
 classes out of 50, geometric means of the classes' own sides, and a refit at each prediction.
 
 For each dataset and learner, half of the rows are test rows. The table has the number of models and
-fits, accuracy, log-loss, and the time to predict one row, the best of five.
+fits, accuracy, log-loss, and the time to predict one row, the best of five. The CSV file also has
+the accuracy and log-loss of a peer with as many models, and of one with as many as are fitted.
 
     python -m benchmarks limited [dataset ...] [learner ...] [seed]
 
@@ -19,6 +20,7 @@ from __future__ import annotations
 import csv
 import math
 import warnings
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -43,6 +45,7 @@ RESULTS = DOCS / "results" / "limited.csv"
 COLUMNS = (
     *("data", "classes", "learner", "rows", "peer_models", "peer_accuracy", "peer_log_loss"),
     *("peer_row_ms", "scheme", "models", "fits", "accuracy", "log_loss", "row_ms"),
+    *("same_models_accuracy", "same_models_log_loss", "same_fits_accuracy", "same_fits_log_loss"),
 )
 LIMIT, N_ROWS = 10, 3000
 
@@ -70,9 +73,16 @@ class TenClasses(ClassifierMixin, BaseEstimator):
 class CoverClassifier(ClassifierMixin, BaseEstimator):
     """A stand-in with the rule of ManyClassClassifier; it is not its code."""
 
-    def __init__(self, estimator: Any = None, alphabet_size: int = LIMIT, random_state: Any = None):
+    def __init__(
+        self,
+        estimator: Any = None,
+        alphabet_size: int = LIMIT,
+        n_estimators: int | None = None,
+        random_state: Any = None,
+    ):
         self.estimator = estimator
         self.alphabet_size = alphabet_size
+        self.n_estimators = n_estimators
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> CoverClassifier:
@@ -80,7 +90,7 @@ class CoverClassifier(ClassifierMixin, BaseEstimator):
         self._X, n_own = X, self.alphabet_size - 1
         n_classes, rng = len(self.classes_), np.random.default_rng(self.random_state)
         n_digits = math.ceil(math.log(n_classes, self.alphabet_size))
-        n_rows = max(math.ceil(n_classes / n_own), 4 * n_digits)
+        n_rows = self.n_estimators or max(math.ceil(n_classes / n_own), 4 * n_digits)
         best = (-1.0, -1.0)
         for _ in range(50):
             code, counts = np.full((n_rows, n_classes), n_own), np.zeros(n_classes)
@@ -162,21 +172,29 @@ def time_row(model: Any, row: Any) -> float:
     return 1000 * min(times)
 
 
+def judge(model: Any, X: Any, y: Any) -> list[float]:
+    """Return accuracy and log-loss."""
+    proba = model.predict_proba(X)
+    predicted = model.classes_[proba.argmax(axis=1)]
+    loss = log_loss(y, np.clip(proba, 1e-15, 1.0), labels=model.classes_)
+    return [accuracy_score(y, predicted), loss]
+
+
 def measure(data: str, learner: str, seed: int) -> dict[str, Any]:
     """Return the results of both on one dataset with one learner."""
     X, y = read(data, seed)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=seed)
     labels, estimator = np.unique(y), TenClasses(make_learners()[learner])
-    peer = find_peer()[1](estimator, alphabet_size=LIMIT, random_state=seed).fit(X, y)
+    make_peer = partial(find_peer()[1], estimator, alphabet_size=LIMIT, random_state=seed)
+    peer = make_peer().fit(X, y)
     ours = pt.PolytomyClassifier(estimator, "limited", max_sides=LIMIT, random_state=seed)
     planned = pt.plan(ours, X, y)
     ours.fit(X, y)
     scores = []
     for model in (peer, ours):
-        proba = model.predict_proba(X_test)
-        scores += [accuracy_score(y_test, labels[proba.argmax(axis=1)])]
-        scores += [log_loss(y_test, np.clip(proba, 1e-15, 1.0), labels=labels)]
-        scores += [time_row(model, X_test[:1])]
+        scores += [*judge(model, X_test, y_test), time_row(model, X_test[:1])]
+    for number in (len(ours.estimators_), planned.n_fits):
+        scores += judge(make_peer(n_estimators=number).fit(X, y), X_test, y_test)
     name = ours.binaries_[0].name.split("-0")[0].split(".")[0].split("/")[0]
     if hasattr(ours.scheme_, "schemes"):
         name = f"{len(ours.scheme_)} {name} trees"
@@ -200,13 +218,21 @@ def main(words: list[str]) -> None:
             print(*_cells(row), f"{ratio:.3f}", sep=" | ", flush=True)
     ratios = np.array([row["log_loss"] / row["peer_log_loss"] for row in rows])
     gains = [row["accuracy"] - row["peer_accuracy"] for row in rows]
-    faster = [row["peer_row_ms"] / row["row_ms"] for row in rows]
+    faster = np.array([row["peer_row_ms"] / row["row_ms"] for row in rows])
     fits = max(row["fits"] / row["peer_models"] for row in rows)
     print(
         f"log-loss over the peer's: mean {ratios.mean():.3f}, worst {ratios.max():.3f}; "
-        f"accuracy {100 * np.mean(gains):+.1f} points; one row {np.median(faster):.0f} times "
-        f"faster (median), at least {min(faster):.1f}; at most {fits:.1f} times its fits"
+        f"accuracy {100 * np.mean(gains):+.1f} points; one row {np.exp(np.log(faster).mean()):.0f} "
+        f"times faster (geometric mean), at least {faster.min():.1f}; at most {fits:.1f} times its "
+        "fits"
     )
+    for kind in ("models", "fits"):
+        ratios = np.array([row["log_loss"] / row[f"same_{kind}_log_loss"] for row in rows])
+        gains = [row["accuracy"] - row[f"same_{kind}_accuracy"] for row in rows]
+        print(
+            f"with as many {kind}: mean {ratios.mean():.3f}, worst {ratios.max():.3f}; accuracy "
+            f"{100 * np.mean(gains):+.1f} points"
+        )
     if words:
         return
     with RESULTS.open("w", newline="") as file:
@@ -225,7 +251,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
     texts = []
     for name in COLUMNS:
         value = row[name]
-        if name == "rows":
+        if name == "rows" or name.startswith("same"):
             continue
         if name.endswith("row_ms"):
             texts.append(f"{value:.3g} ms")

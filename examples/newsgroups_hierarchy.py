@@ -7,27 +7,18 @@ below ``comp``. One linear model at each node decides between its branches, and 
 newsgroup is the product along its path. Is that better than one model for all newsgroups? And what
 can you predict for a text that could be about a Mac or a PC?
 
-Run it with a file of word counts in svmlight format, whose labels are the numbers of the newsgroups
-in alphabetical order::
-
-    python examples/newsgroups_hierarchy.py newsgroups20.svmlight.gz
-
-or set ``POLYTOMY_NEWSGROUPS`` to the file. If you pass the word ``fetch`` instead of a file,
-scikit-learn downloads the texts. Without either, as on this page, the texts are synthetic: their
-words depend on the names of the newsgroups, and the results say nothing about the real texts.
+The texts on this page are made up, so that it needs no download: their words depend on the names of
+the newsgroups, and the results say nothing about the real texts.
 """
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.sparse import csr_matrix
-from sklearn.datasets import fetch_20newsgroups, load_svmlight_file
-from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
@@ -59,7 +50,8 @@ NEWSGROUPS = [
 # %%
 # The data
 # --------
-# Load the word counts and the newsgroup of each text.
+# Counts of 400 words in each text, and the newsgroup of the text. For the real ones, use
+# ``fetch_20newsgroups`` and ``CountVectorizer`` of scikit-learn.
 
 
 def make_up_counts(n_texts: int = 1200) -> tuple[csr_matrix, np.ndarray]:
@@ -76,20 +68,7 @@ def make_up_counts(n_texts: int = 1200) -> tuple[csr_matrix, np.ndarray]:
     return csr_matrix(np.array(counts, dtype=float)), labels
 
 
-def load_counts(source: str) -> tuple[csr_matrix, np.ndarray]:
-    """Return word counts and labels: made up, from scikit-learn, or from a file."""
-    if source in ("", "generated"):
-        return make_up_counts()
-    if source == "fetch":
-        texts = fetch_20newsgroups(subset="all", remove=("headers", "footers", "quotes"))
-        counts = CountVectorizer(min_df=3, stop_words="english").fit_transform(texts.data)
-        return counts.astype(float), np.array(texts.target_names)[texts.target]
-    counts, numbers = load_svmlight_file(source)
-    return counts, np.array(NEWSGROUPS)[numbers.astype(int)]
-
-
-given = [*sys.argv[1:], os.environ.get("POLYTOMY_NEWSGROUPS", "")]
-counts, y = load_counts(given[0])
+counts, y = make_up_counts()
 counts_train, counts_test, y_train, y_test = train_test_split(
     counts, y, test_size=0.4, stratify=y, random_state=0
 )

@@ -48,6 +48,7 @@ def test_there_is_an_example_for_every_kind_of_user():
         "onnx_in_production",
         "ordered_classes",
         "prediction_sets",
+        "regression",
         "trust_probabilities",
     }
 

@@ -339,3 +339,9 @@ def test_unsuitable_parameters_are_refused_at_once(parameters, words):
     far = DaskPolytomyClassifier(**{"estimator": GaussianNB(), **parameters})
     with pytest.raises(pt.ArgumentError, match=words):
         far.fit(*as_dask(X, y))
+
+
+def test_a_comparison_of_designs_is_refused_before_the_data_is_read():
+    X, y = as_dask(*make_samples())
+    with pytest.raises(pt.ArgumentError, match=r'^scheme="limited" compares designs in one proc'):
+        DaskPolytomyClassifier(GaussianNB(), "limited", max_sides=3).fit(X, y)

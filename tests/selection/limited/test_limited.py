@@ -197,14 +197,18 @@ def test_designs_with_sides_use_all_that_are_allowed():
         assert max(sides_of(classifier.composition_)) == 5
 
 
-def test_a_scheme_with_too_many_sides_is_refused():
-    X, y = make_classes(4)
+@pytest.mark.parametrize(("n_classes", "most", "way"), [(4, 3, "one-vs-one"), (12, 10, "blocks")])
+def test_a_scheme_with_too_many_sides_is_refused(n_classes, most, way):
+    # @blocks has up to ten sides, so it is no way out for a model that takes fewer.
+    X, y = make_classes(n_classes)
+    labels = " ".join(map(str, range(n_classes)))
     message = (
-        r'^partition "land" has 4 sides, more than max_sides=3\. Use scheme="limited", or @blocks '
-        r"in place of the partition\.$"
+        rf'^partition "land" has {n_classes} sides, more than max_sides={most}\. Use '
+        rf'scheme="limited", or @{way} in place of the partition\.$'
     )
     with pytest.raises(ArgumentError, match=message):
-        PolytomyClassifier(Few(), "land {0 1 2 3}", max_sides=3).fit(X, y)
+        PolytomyClassifier(Few(), f"land {{{labels}}}", max_sides=most).fit(X, y)
+    PolytomyClassifier(Few(), f"@{way} {{{labels}}}", max_sides=most).fit(X, y)
 
 
 @pytest.mark.parametrize("scheme", [{"land": list(range(7)), "water": list(range(7, 12))}, "paths"])

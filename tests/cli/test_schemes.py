@@ -2,6 +2,7 @@
 
 import json
 
+import matplotlib.pyplot as plt
 import pytest
 
 from polytomy import designs, parse, read
@@ -146,6 +147,7 @@ def test_bytes_that_are_not_text_are_shown_with_their_place(polytomy, here):
 )
 @pytest.mark.parametrize("options", [(), ("--matrix",)])
 def test_show_writes_a_picture(polytomy, here, name, start, options):
+    plt.close("all")  # those of other tests, or there might be a warning of many open figures
     assert polytomy("show", "land.control", *options, "-o", name) == (0, "", "")
     assert (here / name).read_bytes().startswith(start)
 

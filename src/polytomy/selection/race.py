@@ -3,8 +3,7 @@
 In each fold, every dichotomy that occurs in several candidates with the same parameters is trained
 once, and schemes made from data use only the training part. Support vector machines that differ
 only in C are trained together, on one kernel matrix. If a solver needs only the scores of such
-machines, or if they are the only candidates and only their classes count, nothing is calibrated,
-and all folds share the kernel matrix too.
+machines, nothing is calibrated, and all folds share the kernel matrix too.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ from polytomy.learners.svm.suitability import (
 from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.metrics import METRICS, JudgedSamples, Metric
 from polytomy.metrics.scores import HEADLINE
-from polytomy.model.arrangement import check_solver, facts_from, resolve_solvers
+from polytomy.model.arrangement import check_solver, facts_from
 from polytomy.model.composition import Composition
 from polytomy.model.fitting import TrainingPlan, fit_binaries, plan_training
 from polytomy.model.scheme_argument import members_of, scheme_from
@@ -313,14 +312,7 @@ def run_race(
             ".",
         )
     race = Race([Runner(each) for each in candidates])
-    measurer = FoldMeasurer(
-        setup,
-        metrics,
-        keeps_probabilities=n_members > 1,
-        skips_calibration=n_members == 1
-        and not any(each.needs_probabilities for each in metrics)
-        and are_tuned_machines(candidates, setup.training),
-    )
+    measurer = FoldMeasurer(setup, metrics, keeps_probabilities=n_members > 1)
     started = perf_counter()
     for number, (rows, held_out) in enumerate(folds, start=1):
         entries = make_schemes(race.survivors, setup, rows, is_lenient=is_lenient)
@@ -467,28 +459,6 @@ def is_trained_without_calibration(candidate: Candidate, calibration: Any) -> bo
     return calibration is None or (is_automatic and uses_only_signs)
 
 
-def are_tuned_machines(candidates: Sequence[Candidate], training: TrainingOptions) -> bool:
-    """Return whether candidates are one scheme of SVCs with other parameters, and nothing else.
-
-    Then the classes that they predict can be compared without calibration, which changes few of
-    them, and much the same ones for all candidates. It takes nine tenths of the time.
-
-    Parameters
-    ----------
-    candidates : sequence of Candidate
-    training : TrainingOptions
-        A calibration that is requested by name is part of what is compared.
-    """
-    is_automatic = all(
-        isinstance(each, str) and each == "auto"
-        for each in (training.calibration, training.final_calibration)
-    )
-    n_schemes = len({(id(each.scheme), each.solver) for each in candidates})
-    return (
-        is_automatic and n_schemes == 1 and all(type(each.estimator) is SVC for each in candidates)
-    )
-
-
 def configure(classifier: Any, candidate: Candidate) -> Any:
     """Return the classifier that a candidate stands for, with the parameters that were scored.
 
@@ -514,13 +484,11 @@ class FoldMeasurer:
     setup : RaceSetup
     metrics : metrics to measure; the first one decides
     keeps_probabilities : whether results keep the probabilities of held-out samples
-    skips_calibration : whether to compare candidates without calibration
     """
 
     setup: RaceSetup
     metrics: Sequence[Metric]
     keeps_probabilities: bool = False
-    skips_calibration: bool = False
 
     def measure(
         self, entries: Sequence[Entry], rows: Rows, held_out: Rows, progress: Progress | None = None
@@ -538,9 +506,7 @@ class FoldMeasurer:
         for entry in entries:
             candidate = entry[0].candidate
             options = replace(training, wants_probabilities=True)
-            if self.skips_calibration or is_trained_without_calibration(
-                candidate, training.calibration
-            ):
+            if is_trained_without_calibration(candidate, training.calibration):
                 options = replace(training, calibration=None, final_calibration=None)
             key = (
                 _family_of(candidate.estimator),
@@ -710,11 +676,9 @@ class _Batch:
             answers = np.tanh(values / 2)  # the answers of binaries that are not calibrated
             for runner, scheme in point.entries:
                 number = number_of[id(scheme)]
-                columns = plan.columns_of(number)
-                solvers = resolve_solvers(runner.candidate.solver, scheme, is_calibrated=False)
+                columns, solver = plan.columns_of(number), runner.candidate.solver
                 started = perf_counter()
-                members = zip(plan.arrangements[number], solvers, strict=True)
-                solved = [each.solve(answers, solver) for each, solver in members]
+                solved = [each.solve(answers, solver) for each in plan.arrangements[number]]
                 scores = np.mean(solved, axis=0) if len(solved) > 1 else solved[0]
                 predict_seconds = perf_counter() - started + found.predict_seconds[columns].sum()
                 fit_seconds = found.fit_seconds[columns].sum()

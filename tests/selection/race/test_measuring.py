@@ -1,6 +1,5 @@
 """Candidates with parameters score as classifiers that are trained one by one."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,14 +11,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from polytomy import PolytomyClassifier, SchemeSearchCV, designs
+from polytomy import PolytomyClassifier, designs
 from polytomy.learners.workload import FitArguments, TrainingOptions
 from polytomy.selection.candidates import candidates_from, expand_candidates
 from polytomy.selection.race import (
     FoldMeasurer,
     RaceSetup,
     Runner,
-    are_tuned_machines,
     comparison_folds,
     find_metric,
     is_trained_without_calibration,
@@ -175,49 +173,6 @@ def test_only_votes_in_a_grid_are_left_without_an_automatic_calibration():
     (sums,) = expand_candidates([votes._replace(solver="voting")], {"C": [1]}, SVC())
     assert not is_trained_without_calibration(sums, "auto")
     assert is_trained_without_calibration(sums, None)
-
-
-def test_only_parameters_of_svcs_are_compared_without_calibration():
-    options = TrainingOptions(final_calibration="auto")
-    pairs, rest = candidates_from(["one-vs-one", "one-vs-rest"], 3)
-    grid = expand_candidates([pairs], GRID, SVC())
-    assert are_tuned_machines(grid, options)
-    assert not are_tuned_machines([pairs], options)  # has no grid
-    assert not are_tuned_machines(expand_candidates([pairs, rest], GRID, SVC()), options)
-    assert not are_tuned_machines(expand_candidates([pairs], {"C": [1]}, LinearSVC()), options)
-    for named in ({"calibration": "sigmoid"}, {"final_calibration": "bias"}):
-        assert not are_tuned_machines(grid, replace(options, **named))
-
-
-@pytest.mark.parametrize("scheme", ["one-vs-one", "one-vs-rest", "tree"])
-def test_a_search_by_accuracy_scores_machines_without_calibration_and_returns_one_with(
-    blobs, scheme
-):
-    X, y = blobs
-    folds = comparison_folds(3, X, y, random_state=0)
-    search = SchemeSearchCV(
-        SVC(tol=1e-6),
-        [scheme],
-        param_grid=GRID,
-        scoring="accuracy",
-        cv=folds,
-        drop_losers=False,
-        random_state=0,
-    ).fit(X, y)
-    for params, *scores in zip(
-        search.cv_results_["params"],
-        *(search.cv_results_[f"split{fold}_test_score"] for fold in range(3)),
-        strict=True,
-    ):
-        alone = PolytomyClassifier(
-            SVC(tol=1e-6, **params), scheme, calibration=None, final_calibration=None
-        )
-        for (rows, held_out), score in zip(folds, scores, strict=True):
-            assert score == alone.fit(X[rows], y[rows]).score(X[held_out], y[held_out])
-    best = SVC(tol=1e-6, **search.best_params_)
-    expected = PolytomyClassifier(best, scheme, random_state=0).fit(X, y)
-    assert expected.composition_.final is not None
-    np.testing.assert_array_equal(search.predict_proba(X), expected.predict_proba(X))
 
 
 def test_arguments_of_fit_are_heeded(blobs):

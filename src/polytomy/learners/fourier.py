@@ -20,6 +20,9 @@ from polytomy.states import State, stored_as
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
+# Singles have too few digits for the angle after several turns.
+_MOST_RADIANS = 30.0
+
 
 @stored_as("estimator/fourier")
 class FourierFeatures(BaseEstimator):  # type: ignore[misc]
@@ -88,13 +91,24 @@ class FourierFeatures(BaseEstimator):  # type: ignore[misc]
         # The classifier has compared the names of features.
         X = Samples(X).as_numbers(None, self.n_features_in_)
         if is_sparse(X):
-            values = np.asarray(X @ self.frequencies - self.centre @ self.frequencies, np.float32)
-        else:
-            centred = np.empty(X.shape, np.float32)
-            values = np.subtract(X, self.centre, out=centred, casting="same_kind")
-            values = values @ self.frequencies
+            frequencies = self.frequencies.astype(np.float64)
+            return self._cosines(X @ frequencies - self.centre @ frequencies)
+        centred = X - self.centre
+        values: Singles = centred.astype(np.float32) @ self.frequencies
         values += self.phases
-        return np.cos(values, out=values)
+        np.cos(values, out=values)
+        largest = np.linalg.norm(self.frequencies, axis=0).max()
+        is_far = np.linalg.norm(centred, axis=1) * largest > _MOST_RADIANS
+        if is_far.any():
+            values[is_far] = self._cosines(centred[is_far] @ self.frequencies.astype(np.float64))
+        return values
+
+    def _cosines(self, products: Any) -> Singles:
+        """Return the features, given (x − c)·W in double precision."""
+        values = np.asarray(products) + self.phases
+        values -= 2.0 * np.pi * np.rint(values / (2.0 * np.pi))
+        cosines: Singles = np.cos(values.astype(np.float32))
+        return cosines
 
     def to_onnx(self, graph: Graph, X: Value) -> Value:
         """Return `transform` as a graph, in double precision."""

@@ -295,7 +295,7 @@ def _grow_clusters(
 def _grow_few(
     samples: ClassSamples, sides: int, random: np.random.Generator, nodes: str, name: str
 ) -> Scheme:
-    """Return the tree with few nodes, none of which has more than some number of branches."""
+    """Return a tree with few nodes and at most a given number of branches at each."""
     most = as_count("sides", sides, at_least=2)
 
     def count_branches(n_classes: int) -> int:

@@ -223,7 +223,7 @@ def list_names(names: Iterable[str], most: int = 5) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """Return a text of at most `most` characters, the last of which is … if it was longer.
+    """Return a text of at most `most` characters, ending in … if it was longer.
 
     Examples
     --------

@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from polytomy.calibration.calibrators import TemperatureCalibrator
 from polytomy.calibration.folds import Folds, deal_rows
 from polytomy.errors import Argument, ArgumentError, DataError
-from polytomy.inputs.arguments import Parameter, is_count
+from polytomy.inputs.arguments import Parameter, count_things, is_count
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.sparse import is_sparse
 from polytomy.inputs.training_data import Samples, blocks_of, check_features
@@ -110,7 +110,8 @@ def compress_classifier(
     members = _find_members(exact)
     X = exact.preprocess(check_features(classifier, X))
     if count_rows(X) < _LEAST_SAMPLES:
-        raise DataError(f"X has {count_rows(X)} samples; compress needs {_LEAST_SAMPLES} or more.")
+        found = count_things(count_rows(X), "sample")
+        raise DataError(f"X has {found}; compress needs {_LEAST_SAMPLES} or more.")
     generator = np.random.default_rng(_SEED)
     has_seen = _has_seen(members, X)
     if y is not None:

@@ -522,6 +522,20 @@ class LoadOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ModelDataOptions(LoadOptions, FileOptions):
+    """How to load a model and read data for it."""
+
+    target: str | None = option(
+        metavar="COLUMN", help="Label column; as in training by default.", panel=DATA
+    )
+
+    @property
+    def column(self) -> str | int | None:
+        """The label column; None if it is not given."""
+        return None if self.target is None else parse_column(self.target)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ClusterOptions:
     """Where to run."""
 

@@ -24,16 +24,19 @@ CLASS_WEIGHT = Parameter(
 """The parameter `class_weight`."""
 
 
+def as_floats(name: str, values: ArrayLike) -> Floats:
+    """Return numbers as an array; ArgumentError if they are none."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{name} cannot be read as an array of numbers: {error}.") from None
+
+
 def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Floats:
     """Return one weight for each sample, ones by default."""
     if sample_weight is None:
         return np.ones(n_samples)
-    try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(
-            f"sample_weight cannot be read as an array of numbers: {error}."
-        ) from None
+    weight = as_floats("sample_weight", sample_weight)
     if weight.shape != (n_samples,):
         raise ArgumentError(
             f"sample_weight has shape {weight.shape}; {n_samples} samples need ({n_samples},)."
@@ -106,10 +109,7 @@ def check_targets(y: ArrayLike, name: str) -> Floats:
     refuse_masked(y, name)
     array = np.asarray(y)
     refuse_dates(array, name)
-    try:
-        values = array.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{name} cannot be read as an array of numbers: {error}.") from None
+    values = as_floats(name, array)
     if values.ndim != 1:
         raise ArgumentError(
             f"{name} has shape {values.shape}; it needs one number for each sample."

@@ -30,6 +30,7 @@ from polytomy.cli.options import (
     given,
     name_given,
     option,
+    parse_integer,
     refuse_options,
 )
 from polytomy.errors import ArgumentError
@@ -174,10 +175,7 @@ def parse_reject_label(text: str | None, labels: Sequence[Any]) -> Any:
     """Return the label for no prediction, as a number if it is one and the classes are numbers."""
     if text is None or any(isinstance(label, str) for label in labels):
         return text
-    try:
-        return int(text)
-    except ValueError:
-        return text
+    return parse_integer(text)
 
 
 def _find_label(text: str, labels: Sequence[Any], source: str) -> Any:

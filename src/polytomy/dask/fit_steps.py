@@ -60,6 +60,7 @@ from polytomy.learners.svm.suitability import (
 from polytomy.learners.trained import TrainedBinary
 from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.model.fitting import TrainedBinaries, warn_of_shortcomings
+from polytomy.model.out_of_fold import find_fold_rule
 from polytomy.model.preprocessing import check_shareable, cut_pipelines, find_lead
 
 
@@ -145,7 +146,8 @@ def train_binaries(
     client, layout = data.client, data.layout
     by_class = weights_by_class(class_weight, layout)
     seeds = partition_seeds(options.random_state, len(dichotomies))
-    folds = FoldPlan.find(dichotomies, layout, options)
+    rule = find_fold_rule(dichotomies, len(layout.classes), options)
+    folds = None if rule is None else FoldPlan.of(rule, layout, options, len(dichotomies))
     preprocessing = None
     lead = find_lead(dichotomies) if options.shares_preprocessing else None
     trainable = list(dichotomies)

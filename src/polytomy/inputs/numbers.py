@@ -29,7 +29,9 @@ def as_floats(name: str, values: ArrayLike) -> Floats:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{name} cannot be read as an array of numbers: {error}.") from None
+        raise ArgumentError(
+            Argument(name), f" cannot be read as an array of numbers: {error}."
+        ) from None
 
 
 def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Floats:
@@ -168,7 +170,7 @@ def check_levels(name: str, levels: ArrayLike) -> Floats:
         ...
     polytomy.errors.ArgumentError: levels=1.5 is not a probability. Use numbers from 0 to 1.
     """
-    values = _read_numbers(name, levels)
+    values = as_floats(name, levels)
     if np.any(bad := ~((values >= 0) & (values <= 1))):
         raise ArgumentError(
             Argument(name, float(values[bad][0])), " is not a probability. Use numbers from 0 to 1."
@@ -187,7 +189,7 @@ def check_confidence_levels(name: str, levels: ArrayLike) -> Floats:
     polytomy.errors.ArgumentError: confidence_level=95.0 is not between 0 and 1. Use 0.9, for \
 example.
     """
-    values = _read_numbers(name, levels)
+    values = as_floats(name, levels)
     if values.ndim > 1 or not values.size:
         raise ArgumentError(Argument(name), " must be a number, or a list of numbers.")
     if np.any(bad := ~((values > 0) & (values < 1))):
@@ -195,10 +197,3 @@ example.
             Argument(name, float(values[bad][0])), " is not between 0 and 1. Use 0.9, for example."
         )
     return values
-
-
-def _read_numbers(name: str, values: ArrayLike) -> Floats:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentError(Argument(name, values), " cannot be read as numbers.") from None

@@ -61,5 +61,5 @@ def test_invalid_weights_are_refused(weights: Any, words: str) -> None:
 
 
 def test_weights_that_are_not_numbers_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="^weights cannot be read as an array of numbers: "):
+    with pytest.raises(ArgumentError, match=r"^weights cannot be read as an array of numbers: "):
         scale_weights(["a", "b", "c"], (3,))

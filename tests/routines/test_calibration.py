@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 
 import numpy as np
@@ -180,3 +181,88 @@ def test_the_arguments_are_not_changed_and_may_be_read_only(twin: ModuleType) ->
     twin.fit_sigmoids(features[:, 0], classes > 0, np.ones(9), np.array([0, 9]), True)
     for each, copy in zip(arguments, before, strict=True):
         np.testing.assert_array_equal(each, copy)
+
+
+@st.composite
+def decoder_problems(draw: st.DrawFn) -> tuple[reference.SoftmaxData, float, np.ndarray]:
+    """Samples of a decoder, its penalty and its coordinates' stretch."""
+    features, classes, weight = draw(softmax_problems())
+    n_inputs = draw(st.integers(1, 4))
+    rng = np.random.default_rng(draw(seeds))
+    inputs = rng.normal(size=(n_inputs, len(classes)))
+    weight = weight + 0.5
+    data = reference.SoftmaxData(
+        np.ascontiguousarray(features.T),
+        inputs,
+        classes,
+        weight / weight.sum(),
+        float(weight.sum()),
+    )
+    n_blocks = draw(st.sampled_from([1, features.shape[1]]))
+    stretch = np.eye(n_inputs) + 0.3 * rng.normal(size=(n_blocks, n_inputs, n_inputs))
+    return data, draw(st.sampled_from([0.1, 0.004])), stretch
+
+
+def decoder_loss(
+    data: reference.SoftmaxData, penalty: float, units: np.ndarray, stretch: np.ndarray
+) -> Callable[[np.ndarray], float]:
+    """Return the loss of a decoder as a function of its coordinates, from its formula."""
+    n_classes = len(data.logarithms)
+
+    def loss(x: np.ndarray) -> float:
+        plain, rest = x[: 1 + n_classes] / units, x[1 + n_classes :].reshape(n_classes, -1)
+        weights = np.array([stretch[min(k, len(stretch) - 1)] @ own for k, own in enumerate(rest)])
+        logits = plain[0] * data.logarithms.T + plain[1:] + data.inputs.T @ weights.T
+        logs = log_softmax(logits, axis=1)[np.arange(len(data.shares)), data.class_indices]
+        prior = (plain[0] - 1) ** 2 + plain[1:] @ plain[1:]
+        return float(
+            -data.shares @ logs + prior / (2 * data.total) + penalty * np.sum(weights**2) / 2
+        )
+
+    return loss
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@given(problem=decoder_problems())
+def test_decoders_have_the_least_loss_and_a_scale_of_zero_or_more(
+    twin: ModuleType, problem: tuple[reference.SoftmaxData, float, np.ndarray]
+) -> None:
+    data, penalty, stretch = problem
+    n_classes, n_inputs = len(data.logarithms), len(data.inputs)
+    units = np.linspace(0.5, 2.0, 1 + n_classes)
+    start = np.concatenate([units[:1], np.zeros(n_classes * (1 + n_inputs))])
+    loss = decoder_loss(data, penalty, units, stretch)
+    found = twin.fit_softmax(data, penalty, units, stretch, start, 1e-15)
+    assert found[0] >= 0
+    bounds = [(0, None), *[(None, None)] * (len(start) - 1)]
+    best = minimize(loss, start, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-15})
+    assert loss(found) <= best.fun + 1e-7
+
+
+@given(problem=decoder_problems(), tolerance=st.sampled_from([1e-3, 1e-5]))
+def test_twins_take_the_same_steps_to_a_decoder(
+    problem: tuple[reference.SoftmaxData, float, np.ndarray], tolerance: float
+) -> None:
+    data, penalty, stretch = problem
+    n_classes, n_inputs = len(data.logarithms), len(data.inputs)
+    start = np.zeros(1 + n_classes * (1 + n_inputs))
+    start[0] = 1.0
+    arguments = data, penalty, np.ones(1 + n_classes), stretch, start, tolerance
+    one, other = (twin.fit_softmax(*arguments) for twin in TWINS)
+    np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
+
+
+def test_a_decoder_with_a_wide_matrix_of_samples_is_that_of_the_formula() -> None:
+    """More samples than lanes of a vector, and a number that does not fill the last one."""
+    rng = np.random.default_rng(0)
+    classes = rng.integers(0, 3, 131)
+    data = reference.SoftmaxData(
+        rng.normal(size=(3, 131)) + 2 * np.eye(3)[:, classes],
+        rng.normal(size=(2, 131)),
+        classes,
+        np.full(131, 1 / 131),
+        131.0,
+    )
+    arguments = data, 0.02, np.ones(4), np.eye(2)[np.newaxis], np.zeros(10), 1e-15
+    one, other = (twin.fit_softmax(*arguments) for twin in TWINS)
+    np.testing.assert_allclose(one, other, atol=1e-6)

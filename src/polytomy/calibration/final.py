@@ -37,7 +37,6 @@ from inspect import isclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError
@@ -47,7 +46,7 @@ from polytomy.onnx_conversion import ConversionError, export_estimator
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.dispatch import routine
 from polytomy.routines.reference import calibration as reference
-from polytomy.routines.reference.calibration import softmax
+from polytomy.routines.reference.calibration import SoftmaxData, softmax
 from polytomy.states import LARGEST, State, field_values, register_kind, stored_as
 
 Floats = NDArray[np.float64]
@@ -190,8 +189,8 @@ def fit_weights(
 ) -> list[Weighted]:
     """Minimise the mean of −log softmax(s·L + b + Z·W)[y], plus penalties, over s ≥ 0, b and W.
 
-    The penalties are ((s − 1)² + |b|²)/(2n) + λ|W|²/2. The problems of several vectors of weights
-    are solved together.
+    The penalties are ((s − 1)² + |b|²)/(2n) + λ|W|²/2. There is a problem for each vector of
+    weights.
 
     Parameters
     ----------
@@ -203,72 +202,40 @@ def fit_weights(
     penalty : λ > 0
     starts : starting point of each problem
     curvature : `find_curvature` near the solutions
-    tolerance : relative change of the sum of the losses at which to stop
+    tolerance : relative change of the sum of the losses at which to stop, divided equally
     """
-    n_problems, n_classes, n_further = len(weights), features.shape[1], further.shape[1]
-    totals = weights.sum(axis=1)
-    shares = weights / totals[:, np.newaxis]
-    # Samples are last: sums over a few classes take longer than sums over many samples.
-    inputs, logarithms = np.ascontiguousarray(further.T), np.ascontiguousarray(features.T)
-    own_classes = np.s_[:, class_indices, np.arange(len(features))]
+    n_classes, n_further = features.shape[1], further.shape[1]
     # In the coordinates T⁻¹W, the blocks of the Hessian are close to the identity.
     roots = np.linalg.cholesky(curvature.weights + penalty * np.eye(n_further))
     roots = roots.swapaxes(1, 2)
-    stretch = np.linalg.inv(roots)
-    units = np.sqrt(np.append(curvature.scale, curvature.bias) + 1.0 / totals[:, np.newaxis])
+    stretch = np.ascontiguousarray(np.linalg.inv(roots))
+    curvatures = np.append(curvature.scale, curvature.bias)
     size = 1 + n_classes
-
-    def unpack(x: Floats) -> tuple[Floats, Floats, Floats]:
-        plain = x[:, :size] / units
-        stretched = x[:, size:].reshape(n_problems, n_classes, n_further, 1)
-        return plain[:, 0], plain[:, 1:], (stretch @ stretched)[..., 0]
-
-    def loss_and_gradient(flat: Floats) -> tuple[float, Floats]:
-        x = flat.reshape(n_problems, -1)
-        scale, bias, own = unpack(x)
-        logits = (own.reshape(-1, n_further) @ inputs).reshape(n_problems, n_classes, -1)
-        logits += scale[:, np.newaxis, np.newaxis] * logarithms
-        logits += bias[:, :, np.newaxis]
-        logits -= logits.max(axis=1, keepdims=True)
-        losses = -logits[own_classes]
-        proba = np.exp(logits, out=logits)
-        sums = proba.sum(axis=1)
-        losses += np.log(sums)
-        proba *= (shares / sums)[:, np.newaxis]
-        residuals = proba
-        residuals[own_classes] -= shares
-        plain = np.column_stack([scale - 1.0, bias])
-        loss = np.vdot(shares, losses) + 0.5 * penalty * np.vdot(own, own)
-        loss += 0.5 * np.sum(plain**2 / totals[:, np.newaxis])
-        by_plain = plain / totals[:, np.newaxis]
-        by_plain[:, 0] += residuals.reshape(n_problems, -1) @ logarithms.ravel()
-        by_plain[:, 1:] += residuals.sum(axis=2)
-        by_weights = (residuals.reshape(-1, inputs.shape[1]) @ inputs.T).reshape(own.shape)
-        by_weights += penalty * own
-        by_weights = stretch.swapaxes(1, 2) @ by_weights[..., np.newaxis]
-        gradient = np.hstack([by_plain / units, by_weights.reshape(n_problems, -1)])
-        return float(loss), gradient.ravel()
-
-    x = np.hstack(
-        [
-            np.array([[each.scale, *each.bias] for each in starts]) * units,
-            (roots @ np.array([each.weights.T for each in starts])[..., np.newaxis]).reshape(
-                n_problems, -1
-            ),
-        ]
-    )
-    least = np.full_like(x, -np.inf)
-    least[:, 0] = 0.0
-    found = scipy.optimize.minimize(
-        loss_and_gradient,
-        x.ravel(),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=scipy.optimize.Bounds(least.ravel(), np.inf),
-        options={"ftol": tolerance, "gtol": 1e-9, "maxiter": 500},
-    ).x
-    solutions = zip(*unpack(found.reshape(n_problems, -1)), strict=True)
-    return [Weighted(float(scale), bias, own.T) for scale, bias, own in solutions]
+    solutions = []
+    for weight, start in zip(weights, starts, strict=True):
+        used, total = weight != 0.0, float(weight.sum())
+        units = np.sqrt(curvatures + 1.0 / total)
+        x = np.concatenate(
+            [
+                np.append(start.scale, start.bias) * units,
+                (roots @ start.weights.T[..., np.newaxis]).ravel(),
+            ]
+        )
+        data = SoftmaxData(
+            # Samples are last: sums over a few classes take longer than sums over many samples.
+            np.ascontiguousarray(features[used].T),
+            np.ascontiguousarray(further[used].T),
+            class_indices[used],
+            weight[used] / total,
+            total,
+        )
+        x = routine("fit_softmax", "calibration")(
+            data, penalty, units, stretch, x, tolerance / len(weights)
+        )
+        plain = x[:size] / units
+        own = (stretch @ x[size:].reshape(n_classes, n_further, 1))[..., 0]
+        solutions.append(Weighted(float(plain[0]), plain[1:], own.T))
+    return solutions
 
 
 LARGEST_LOG_ODDS = 15.0
@@ -298,9 +265,6 @@ _PENALTIES = (0.1, 0.02, 0.004, 0.0008)
 
 # Stricter tolerances, 1e-4 and 1e-7, took longer and gave no lower log-loss on 18 datasets.
 _TOLERANCE_OF_COMPARISON, _TOLERANCE_OF_DECODER = 1e-3, 1e-5
-
-# With more probabilities than this, the problems of a comparison are solved one by one.
-_MANY_PROBABILITIES = 2**20
 
 # With more binaries for each class, or more weights for each sample, a decoder is not tried.
 _MANY_BINARIES_OF_CLASS = 7
@@ -675,9 +639,12 @@ def _fit_bias(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit:
     classes, weight = answers.class_indices, answers.weight
     # For each part, the weights of the other parts.
     others = np.where(parts == np.arange(parts.max() + 1)[:, np.newaxis], 0.0, weight)
-    solutions = fit_each_weighting(logarithms, classes, others, solution, has_bias=True)
-    held_out = _apply_to_parts(solutions, logarithms, parts)
-    if has_few(answers) or _costs_accuracy(held_out, answers):
+    has_bias = not has_few(answers)
+    if has_bias:
+        solutions = fit_each_weighting(logarithms, classes, others, solution, has_bias=True)
+        held_out = _apply_to_parts(solutions, logarithms, parts)
+        has_bias = not _costs_accuracy(held_out, answers)
+    if not has_bias:
         weights = np.vstack([weight, others])
         solution, *solutions = fit_each_weighting(logarithms, classes, weights, has_bias=False)
         held_out = _apply_to_parts(solutions, logarithms, parts)
@@ -743,12 +710,8 @@ def _fit_decoder(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit
     def fit(
         weights: Floats, penalty: float, starts: Sequence[Weighted], tolerance: float
     ) -> list[Weighted]:
-        if len(weights) > 1 and logarithms.size > _MANY_PROBABILITIES:
-            pairs = zip(weights[:, np.newaxis], starts, strict=True)
-            return [fit(own, penalty, [start], tolerance)[0] for own, start in pairs]
-        used = weights.any(axis=0)
-        own = logarithms[used], log_odds[used], answers.class_indices[used], weights[:, used]
-        return fit_weights(*own, penalty, starts, curvature, tolerance=tolerance)
+        data = logarithms, log_odds, answers.class_indices, weights
+        return fit_weights(*data, penalty, starts, curvature, tolerance=tolerance)
 
     masks = [parts != part for part in np.unique(parts)]
     states = [nothing] * len(masks)

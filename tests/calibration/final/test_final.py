@@ -337,18 +337,6 @@ def test_the_decoder_finds_what_the_solver_has_missed():
     assert np.abs(fit.map.weights[1]).max() > 3 * np.abs(fit.map.weights[[0, 2]]).max()
 
 
-def test_a_decoder_is_the_same_if_its_parts_are_fitted_one_by_one(exactly, monkeypatch):
-    proba, classes = drawn(600)
-    rng = np.random.default_rng(1)
-    decisions = np.tanh(0.5 * (classes == 2)[:, np.newaxis] + 0.3 * rng.normal(size=(600, 3)))
-    together = fit_final("decoder", answers(proba, classes, decisions))
-    monkeypatch.setattr(final, "_MANY_PROBABILITIES", 0)
-    one_by_one = fit_final("decoder", answers(proba, classes, decisions))
-    assert isinstance(together.map, DecoderMap)
-    np.testing.assert_allclose(together.probabilities, one_by_one.probabilities, atol=1e-4)
-    np.testing.assert_allclose(together.map.weights, one_by_one.map.weights, atol=1e-3)
-
-
 def test_of_penalties_within_one_standard_error_of_the_best_the_strongest_is_taken():
     classes, weight = np.zeros(4, dtype=int), np.ones(4)
     given_ = OutOfFoldAnswers(np.empty((4, 2)), np.empty((4, 0)), classes, weight, classes)

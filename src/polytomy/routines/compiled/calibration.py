@@ -7,16 +7,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polytomy.routines.compiled.kernels import VECTOR, exponentials
 from polytomy.routines.compiled.linear_systems import solve_positive
-from polytomy.routines.compiling import entry, helper
+from polytomy.routines.compiling import entry, helper, summing_helper
 from polytomy.routines.reference.calibration import (
     LEAST_DECREASE,
+    LEAST_GRADIENT,
+    MEMORY,
+    MOST_ITERATIONS,
     MOST_STEPS,
     NEAR,
     RIDGE,
     SAME,
     SMALLEST_LOG_ODDS_STEP,
     SMALLEST_STEP,
+    SoftmaxData,
 )
 from polytomy.routines.threads import run_aside
 
@@ -291,3 +296,180 @@ def _differentiate(
                     hessian[1 + k, 1 + j] -= share * probabilities[t, j]
         if n_free > 1:
             gradient[1 + class_indices[t]] -= weight[t]
+
+
+def fit_softmax(
+    data: SoftmaxData,
+    penalty: float,
+    units: Floats,
+    stretch: Floats,
+    start: Floats,
+    tolerance: float,
+) -> Any:
+    """Minimise the mean of −log softmax(s·L + b + W·Z)[y], plus penalties, by L-BFGS."""
+    n_samples = len(data.shares)
+    n_more = -n_samples % VECTOR
+
+    def extend(values: Any) -> Any:
+        """Add samples that weigh nothing, so that all samples are in whole vectors."""
+        extended = np.zeros((*values.shape[:-1], n_samples + n_more), dtype=values.dtype)
+        extended[..., :n_samples] = values
+        return extended
+
+    logarithms, further = extend(data.logarithms), extend(data.inputs)
+    class_indices, shares = extend(data.class_indices), extend(data.shares)
+    samples = SoftmaxData(logarithms, further, class_indices, shares, float(data.total))
+    n_products = start.size * n_samples
+    cost = 10.0 * (n_products + _NANOSECONDS_PER_EXPONENTIAL * data.logarithms.size)
+    inputs = samples, float(penalty), units, stretch, start, float(tolerance)
+    return run_aside(_fit_softmax, *inputs, cost=cost)
+
+
+@entry
+def _fit_softmax(
+    data: SoftmaxData,
+    penalty: float,
+    units: Floats,
+    stretch: Floats,
+    start: Floats,
+    tolerance: float,
+    stop: Flag,
+) -> Floats:
+    n_classes, n_samples = data.logarithms.shape
+    size = len(start)
+    work = np.empty((n_classes, n_samples)), np.empty((n_classes, n_samples), np.int64)
+    sums = np.empty((2, n_samples))
+    x, gradient = start.copy(), np.empty(size)
+    nearer, new_gradient, direction = np.empty(size), np.empty(size), np.empty(size)
+    moves, changes = np.empty((MEMORY, size)), np.empty((MEMORY, size))
+    products, factors = np.empty(MEMORY), np.empty(MEMORY)
+    n_known = 0
+    loss = _softmax_loss(data, penalty, units, stretch, x, gradient, work, sums)
+    for _ in range(MOST_ITERATIONS):
+        is_fixed = x[0] <= 0.0 and gradient[0] > 0.0
+        largest = 0.0
+        for i in range(1 if is_fixed else 0, size):
+            largest = max(largest, abs(gradient[i]))
+        if stop[0] != 0 or largest <= LEAST_GRADIENT:
+            break
+        direction[:] = gradient
+        direction[0] = 0.0 if is_fixed else gradient[0]
+        n_used = min(n_known, MEMORY)
+        for k in range(n_known - 1, n_known - 1 - n_used, -1):
+            m = k % MEMORY
+            factors[m] = _dot(moves[m], direction) / products[m]
+            direction -= factors[m] * changes[m]
+        if n_known > 0:
+            m = (n_known - 1) % MEMORY
+            direction *= products[m] / _dot(changes[m], changes[m])
+        for k in range(n_known - n_used, n_known):
+            m = k % MEMORY
+            direction += (factors[m] - _dot(changes[m], direction) / products[m]) * moves[m]
+        direction *= -1.0
+        direction[0] = 0.0 if is_fixed else direction[0]
+        slope = _dot(gradient, direction)
+        if slope >= 0.0:
+            break  # rounding
+        step = 1.0
+        while True:
+            nearer[:] = x + step * direction
+            nearer[0] = max(nearer[0], 0.0)
+            new_loss = _softmax_loss(
+                data, penalty, units, stretch, nearer, new_gradient, work, sums
+            )
+            if new_loss <= loss + LEAST_DECREASE * step * slope or step < SMALLEST_STEP:
+                break
+            # The minimum of the parabola through both losses with this slope.
+            best = -0.5 * step * slope / (new_loss - loss - step * slope)
+            step *= min(max(best, 0.1), 0.5)
+        if new_loss >= loss:
+            break
+        m = n_known % MEMORY
+        moves[m] = nearer - x
+        changes[m] = new_gradient - gradient
+        products[m] = _dot(moves[m], changes[m])
+        n_known += 1 if products[m] > 0.0 else 0
+        decrease = loss - new_loss
+        x[:], gradient[:], loss = nearer, new_gradient, new_loss
+        if decrease <= tolerance * max(1.0, loss + decrease):
+            break
+    return x
+
+
+@summing_helper
+def _dot(one: Floats, two: Floats) -> float:
+    total = 0.0
+    for i in range(len(one)):
+        total += one[i] * two[i]
+    return total
+
+
+@helper
+def _softmax_loss(
+    data: SoftmaxData,
+    penalty: float,
+    units: Floats,
+    stretch: Floats,
+    x: Floats,
+    gradient: Floats,
+    work: tuple[Floats, NDArray[np.int64]],
+    sums: Floats,
+) -> float:
+    """Compute the gradient, and return the loss."""
+    logarithms, inputs, class_indices, shares, total = data
+    n_classes, n_samples = logarithms.shape
+    n_inputs, first = len(inputs), 1 + n_classes
+    values, bits = work
+    highest, sum_of = sums[0], sums[1]
+    own = np.empty((n_classes, n_inputs))
+    for k in range(n_classes):
+        begin = first + k * n_inputs
+        np.dot(stretch[min(k, len(stretch) - 1)], x[begin : begin + n_inputs], own[k])
+    np.dot(own, inputs, values)
+    scale, excess = x[0] / units[0], x[0] / units[0] - 1.0
+    squares = excess * excess
+    highest[:] = -np.inf
+    for k in range(n_classes):
+        bias = x[1 + k] / units[1 + k]
+        squares += bias * bias
+        for t in range(n_samples):
+            values[k, t] += scale * logarithms[k, t] + bias
+            highest[t] = max(highest[t], values[k, t])
+    loss = 0.5 * (squares / total + penalty * _dot(own.ravel(), own.ravel()))
+    for k in range(n_classes):
+        for t in range(n_samples):
+            values[k, t] -= highest[t]
+    for t in range(n_samples):
+        loss -= shares[t] * values[class_indices[t], t]
+    exponentials(values, n_samples // VECTOR, bits)
+    sum_of[:] = 0.0
+    for k in range(n_classes):
+        for t in range(n_samples):
+            sum_of[t] += values[k, t]
+    for t in range(n_samples):
+        loss += shares[t] * np.log(sum_of[t])
+        sum_of[t] = shares[t] / sum_of[t]
+    for k in range(n_classes):
+        for t in range(n_samples):
+            values[k, t] *= sum_of[t]
+    for t in range(n_samples):
+        values[class_indices[t], t] -= shares[t]
+    gradient[0] = excess / total
+    for k in range(n_classes):
+        gradient[0] += _dot(values[k], logarithms[k])
+        gradient[1 + k] = (x[1 + k] / units[1 + k] / total + _sum(values[k])) / units[1 + k]
+    gradient[0] /= units[0]
+    by_weights = np.dot(values, inputs.T)
+    by_weights += penalty * own
+    for k in range(n_classes):
+        begin = first + k * n_inputs
+        np.dot(by_weights[k], stretch[min(k, len(stretch) - 1)], gradient[begin : begin + n_inputs])
+    return loss
+
+
+@summing_helper
+def _sum(values: Floats) -> float:
+    total = 0.0
+    for i in range(len(values)):
+        total += values[i]
+    return total

@@ -1,11 +1,12 @@
-"""Newton's method for calibrators, in plain NumPy: the oracle of the compiled twin.
+"""Newton's method for calibrators, and L-BFGS for decoders: the oracle of the compiled twin.
 
-Both losses are convex. Steps that do not lower them enough are halved (Armijo's rule).
+All losses are convex. Steps that do not lower them enough are shortened (Armijo's rule).
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -300,3 +301,130 @@ def _newton_direction(
         ),
     )
     return np.asarray(direction)
+
+
+MOST_ITERATIONS = 500
+LEAST_GRADIENT = 1e-9
+
+MEMORY = 10
+"""From how many steps L-BFGS estimates the Hessian."""
+
+
+class SoftmaxData(NamedTuple):
+    """The samples that a decoder with the logits s·L + b + W·Z is fitted to.
+
+    Attributes
+    ----------
+    logarithms : array of shape (n_classes, n_samples), L
+    inputs : array of shape (n_inputs, n_samples), Z
+    class_indices : array of shape (n_samples,), y
+    shares : array of shape (n_samples,), the weights of the samples, divided by their sum
+    total : the sum of the weights
+    """
+
+    logarithms: Floats
+    inputs: Floats
+    class_indices: NDArray[np.intp]
+    shares: Floats
+    total: float
+
+
+def fit_softmax(
+    data: SoftmaxData,
+    penalty: float,
+    units: Floats,
+    stretch: Floats,
+    start: Floats,
+    tolerance: float,
+) -> Floats:
+    """Minimise the mean of −log softmax(s·L + b + W·Z)[y] + ((s − 1)² + |b|²)/(2n) + λ|W|²/2.
+
+    The scale s is at least zero; n is the sum of the weights. Uses L-BFGS with backtracking.
+
+    Parameters
+    ----------
+    data : SoftmaxData
+    penalty : λ
+    units : array of shape (1 + n_classes,)
+        The first coordinates are (s, b) times these units.
+    stretch : array of shape (n_classes, n_inputs, n_inputs), or (1, n_inputs, n_inputs)
+        The weights of class k are stretch[k] times its part of the other coordinates.
+    start : array of shape (1 + n_classes + n_classes·n_inputs,), coordinates
+    tolerance : relative change of the loss at which to stop
+
+    Returns
+    -------
+    array like `start`, the coordinates of the minimum
+    """
+    logarithms, inputs, class_indices, shares, total = data
+    n_classes, n_inputs = len(logarithms), len(inputs)
+    spend(1e-2 + 1e-6 * logarithms.size)
+    own_classes = class_indices, np.arange(len(shares))
+
+    def loss_and_gradient(x: Floats) -> tuple[float, Floats]:
+        plain = x[: 1 + n_classes] / units
+        own = (stretch @ x[1 + n_classes :].reshape(n_classes, n_inputs, 1))[..., 0]
+        logits = own @ inputs
+        logits += plain[0] * logarithms + plain[1:, np.newaxis]
+        residuals, losses = softmax_losses(logits.T, class_indices)
+        residuals = residuals.T * shares
+        residuals[own_classes] -= shares
+        plain[0] -= 1.0
+        loss = shares @ losses + 0.5 * penalty * np.vdot(own, own) + plain @ plain / (2 * total)
+        by_plain = plain / total
+        by_plain[0] += np.vdot(residuals, logarithms)
+        by_plain[1:] += residuals.sum(axis=1)
+        by_weights = residuals @ inputs.T + penalty * own
+        by_weights = stretch.swapaxes(1, 2) @ by_weights[..., np.newaxis]
+        return float(loss), np.append(by_plain / units, by_weights)
+
+    x = start.copy()
+    loss, gradient = loss_and_gradient(x)
+    known: list[tuple[Floats, Floats]] = []
+    for _ in range(MOST_ITERATIONS):
+        # A scale at its bound stays there while the loss would fall below it.
+        is_free = np.ones(len(x), dtype=np.bool_)
+        is_free[0] = x[0] > 0 or gradient[0] <= 0
+        if np.abs(gradient[is_free]).max() <= LEAST_GRADIENT:
+            break
+        direction = -_multiply_by_inverse(known, gradient * is_free) * is_free
+        slope = float(gradient @ direction)
+        if slope >= 0:
+            break  # rounding
+        step = 1.0
+        while True:
+            nearer = x + step * direction
+            nearer[0] = max(nearer[0], 0.0)
+            new_loss, new_gradient = loss_and_gradient(nearer)
+            if new_loss <= loss + LEAST_DECREASE * step * slope or step < SMALLEST_STEP:
+                break
+            # The minimum of the parabola through both losses with this slope.
+            best = -0.5 * step * slope / (new_loss - loss - step * slope)
+            step *= min(max(best, 0.1), 0.5)
+        if new_loss >= loss:
+            break
+        move, change = nearer - x, new_gradient - gradient
+        if move @ change > 0:
+            known = [*known, (move, change)][-MEMORY:]
+        decrease = loss - new_loss
+        x, loss, gradient = nearer, new_loss, new_gradient
+        if decrease <= tolerance * max(1.0, loss + decrease):
+            break
+    return x
+
+
+def _multiply_by_inverse(known: list[tuple[Floats, Floats]], vector: Floats) -> Floats:
+    """Return a vector times the inverse Hessian of L-BFGS (Liu and Nocedal 1989).
+
+    `known` has the latest steps, each with the change of the gradient, the latest last.
+    """
+    product, factors = vector.copy(), []
+    for move, change in reversed(known):
+        factors.append(move @ product / (move @ change))
+        product -= factors[-1] * change
+    if known:
+        move, change = known[-1]
+        product *= (move @ change) / (change @ change)
+    for (move, change), factor in zip(known, reversed(factors), strict=True):
+        product += (factor - change @ product / (move @ change)) * move
+    return product

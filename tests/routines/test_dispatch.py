@@ -143,7 +143,7 @@ def training_arguments(n_samples):
         shrinks=np.array([True]),
     )
     matrix = whole_matrix(np.exp(-squares).astype(np.float32))
-    return problems, matrix, smo.FROM_ZERO, np.empty(2 * n_samples, np.float32)
+    return problems, matrix, np.array([[-1, -1]]), np.empty(2 * n_samples, np.float32)
 
 
 def test_training_that_takes_too_long_is_given_up(monkeypatch):

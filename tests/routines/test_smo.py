@@ -9,12 +9,31 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 from kernel_cases import KERNELS, LINEAR, RBF, entries_of, kernel_matrix
+from polytomy.learners.svm.worker import find_sources
 from polytomy.routines.compiled import smo as compiled
 from polytomy.routines.reference import smo as reference
 from polytomy.routines.reference.kernels import matrix_on_demand, whole_matrix
-from polytomy.routines.reference.smo import FROM_FIRST_RUN, FROM_PREVIOUS_RUN, FROM_ZERO, Problems
+from polytomy.routines.reference.smo import Problems
 
 TWINS = pytest.mark.parametrize("twin", [reference, compiled])
+
+
+def from_zero(n_runs):
+    return np.full((n_runs, 2), -1)
+
+
+def from_first_run(n_runs):
+    """Each run but the first is a part of it."""
+    sources = from_zero(n_runs)
+    sources[1:, 1] = 0
+    return sources
+
+
+def from_previous_run(n_runs):
+    """Each run has a larger C than the one before."""
+    sources = from_zero(n_runs)
+    sources[:, 0] = np.arange(n_runs) - 1
+    return sources
 
 
 def samples(n, *, noise=0.5, duplicates=False, seed=0):
@@ -52,10 +71,11 @@ def train(twin, X, signs, bounds, *, form=RBF, parameters=(0.4, 0, 0.0), **optio
         np.full(len(ends), options.get("most_steps", -1)),
         np.full(len(ends), options.get("shrinks", True)),
     )
+    start = options.get("start", from_first_run)
     return twin.train_machines(
         problems,
         options.get("matrix", whole_matrix(K.astype(np.float32))),
-        options.get("start", FROM_FIRST_RUN),
+        start(len(problems.bounds)),
         np.empty(options.get("n_cached", len(signs)) * len(signs), dtype=np.float32),
     )
 
@@ -80,13 +100,13 @@ class TestAgreement:
                 np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12)
 
     @TWINS
-    @pytest.mark.parametrize("start", [FROM_ZERO, FROM_FIRST_RUN, FROM_PREVIOUS_RUN])
+    @pytest.mark.parametrize("start", [from_zero, from_first_run, from_previous_run])
     def test_problems_trained_together_have_the_machines_of_each(self, twin, start):
         X, signs = samples(90, noise=1.5, seed=4)
         ends = np.array([30, 32, 90])
         signs[[0, 30, 32]], signs[[1, 31, 33]] = -1.0, 1.0
         bounds = np.abs(np.random.default_rng(4).normal(size=(3, 90))) + 0.5
-        if start == FROM_PREVIOUS_RUN:
+        if start == from_previous_run:
             bounds = bounds[:1] * np.array([[1.0], [2.0], [8.0]])
         together = train(twin, X, signs, bounds, ends=ends, start=start)
         for k, (first, last) in enumerate(pairwise([0, *ends])):
@@ -252,7 +272,7 @@ class TestFolds:
     def test_a_cold_start_is_that_of_the_fold_alone(self, twin):
         X, signs = samples(90, noise=1.0)
         bounds = fold_bounds(np.full(90, 5.0), 2)
-        together = train(twin, X, signs, bounds, start=FROM_ZERO)
+        together = train(twin, X, signs, bounds, start=from_zero)
         for run in range(3):
             alone = train(twin, X, signs, bounds[run])
             for ours, theirs in zip(together, alone, strict=True):
@@ -284,7 +304,7 @@ class TestPathsOfC:
         X, signs = samples(n, noise=noise, seed=seed)
         rng = np.random.default_rng(seed)
         bounds = np.outer(factors, rng.uniform(0.1, 3, n) if is_weighted else np.ones(n))
-        options = {"start": FROM_PREVIOUS_RUN, "most_steps": 3000}
+        options = {"start": from_previous_run, "most_steps": 3000}
         expected = train(reference, X, signs, bounds, **options)
         found = train(compiled, X, signs, bounds, **options)
         for ours, theirs in zip(found, expected, strict=True):
@@ -305,7 +325,7 @@ class TestPathsOfC:
         K = kernel_matrix(entries_of(X, RBF), RBF, (0.4, 0, 0.0))
         warm, cold = (
             train(twin, X, signs, bounds, start=start, tolerance=1e-6)
-            for start in (FROM_PREVIOUS_RUN, FROM_ZERO)
+            for start in (from_previous_run, from_zero)
         )
         for ours, theirs, bound in zip(warm[0], cold[0], bounds, strict=True):
             assert np.all(signs * ours >= 0)
@@ -318,7 +338,7 @@ class TestPathsOfC:
     def test_a_solution_that_meets_no_bound_is_that_of_every_larger_bound(self, twin):
         X, signs = samples(80, noise=0.0)
         bounds = np.outer([1e4, 1e5, 1e6], np.ones(80))
-        b, values, _, steps = train(twin, X, signs, bounds, start=FROM_PREVIOUS_RUN, tolerance=1e-9)
+        b, values, _, steps = train(twin, X, signs, bounds, start=from_previous_run, tolerance=1e-9)
         assert np.all(np.abs(b[0]) < 1e4)
         assert steps[0, 0] > 0
         assert steps[1, 0] <= 2  # rounding may take a step
@@ -326,13 +346,67 @@ class TestPathsOfC:
         np.testing.assert_allclose(values[2], values[0], atol=1e-6)
 
     @TWINS
-    def test_coefficients_at_their_bounds_stay_there(self, twin):
+    def test_a_run_starts_from_zero_if_most_coefficients_of_the_other_are_at_their_bounds(
+        self, twin
+    ):
         X, signs = samples(40, noise=2.0)
-        signs[:] = np.where(np.arange(40) % 2, 1.0, -1.0)  # as many of each sign
-        bounds = np.outer([1e-4, 3e-4], np.ones(40))
-        b, _, _, steps = train(twin, X, signs, bounds, start=FROM_PREVIOUS_RUN)
-        np.testing.assert_array_equal(b, bounds * signs)
-        assert steps[1, 0] == 0
+        bounds = np.outer([1e-4, 1.0], np.ones(40))
+        warm, cold = (
+            train(twin, X, signs, bounds, start=start) for start in (from_previous_run, from_zero)
+        )
+        assert np.count_nonzero(np.abs(warm[0][0]) == 1e-4) > 20
+        for ours, theirs in zip(warm, cold, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+class TestPathsOfFolds:
+    """Runs of a problem and of its folds, for several values of C."""
+
+    @staticmethod
+    def both(n_runs):
+        """The sources of runs with three folds."""
+        return find_sources(n_runs // 4, 4)
+
+    @given(
+        n=st.integers(8, 60),
+        seed=st.integers(0, 1000),
+        noise=st.sampled_from([0.0, 0.5, 2.0]),
+        factors=st.lists(st.sampled_from([0.01, 0.3, 1.0, 7.0, 500.0]), min_size=2, max_size=4),
+    )
+    @settings(max_examples=40, deadline=None)
+    def test_twins_take_the_same_steps(self, n, seed, noise, factors):
+        X, signs = samples(n, noise=noise, seed=seed)
+        signs[2:8] = np.tile([-1.0, 1.0], 3)  # so that each fold has both
+        bounds = np.vstack([fold_bounds(np.full(n, factor), 3) for factor in sorted(factors)])
+        options = {"start": self.both, "most_steps": 3000}
+        expected = train(reference, X, signs, bounds, **options)
+        found = train(compiled, X, signs, bounds, **options)
+        for ours, theirs in zip(found, expected, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-9 * max(1.0, *factors))
+
+    @TWINS
+    @given(seed=st.integers(0, 1000), noise=st.sampled_from([0.0, 0.5, 2.0]))
+    @settings(max_examples=25, deadline=None)
+    def test_every_run_ends_where_a_cold_one_does(self, twin, seed, noise):
+        X, signs = samples(50, noise=noise, seed=seed)
+        signs[2:8] = np.tile([-1.0, 1.0], 3)
+        bounds = np.vstack([fold_bounds(np.full(50, C), 3) for C in (0.02, 1.0, 30.0)])
+        K = kernel_matrix(entries_of(X, RBF), RBF, (0.4, 0, 0.0))
+        warm, cold = (
+            train(twin, X, signs, bounds, start=start, tolerance=1e-6)
+            for start in (self.both, from_zero)
+        )
+        for ours, theirs, bound in zip(warm[0], cold[0], bounds, strict=True):
+            assert np.all(signs * ours >= 0)
+            assert np.all(np.abs(ours) <= bound)
+            assert abs(ours.sum()) <= 1e-10 * bound.max()
+            np.testing.assert_allclose(dual(K, ours, signs), dual(K, theirs, signs), rtol=1e-6)
+        np.testing.assert_allclose(
+            warm[1] + warm[2].repeat(50, axis=1),
+            cold[1] + cold[2].repeat(50, axis=1),
+            rtol=0,
+            atol=0.01,
+        )
 
 
 class TestRowsOnDemand:

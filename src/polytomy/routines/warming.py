@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from polytomy.errors import PolytomyError
 from polytomy.routines.dispatch import compiled_routine, explain_cause, has_machine_code
+from polytomy.routines.reference.calibration import SoftmaxData
 from polytomy.routines.reference.kernels import KINDS, whole_matrix
 from polytomy.routines.reference.linear import LinearForm, LinearProblems, LinearSamples
-from polytomy.routines.reference.smo import FROM_FIRST_RUN, Problems
+from polytomy.routines.reference.smo import Problems
 from polytomy.routines.threads import RoutineFailure
 
 _RBF = KINDS["rbf"], 1.0, 3, 0.0
@@ -239,7 +240,7 @@ def _training_example() -> Example:
         shrinks=np.array([True]),
     )
     matrix = whole_matrix(np.eye(2, dtype=np.float32))
-    arguments = problems, matrix, FROM_FIRST_RUN, np.empty(4, dtype=np.float32)
+    arguments = problems, matrix, np.array([[-1, -1], [-1, 0]]), np.empty(4, dtype=np.float32)
     return Example("smo", "train_machines", arguments)
 
 
@@ -259,6 +260,9 @@ def _calibration_examples() -> Iterator[Example]:
     yield Example("calibration", "fit_sigmoids", sigmoid)
     softmax = np.diag(values), np.array([0, 1]), np.ones((1, 2)), np.zeros((1, 3)), True, 1e-10
     yield Example("calibration", "fit_scale_and_bias", softmax)
+    data = SoftmaxData(np.eye(2), np.eye(2), np.array([0, 1]), ones / 2, 2.0)
+    decoder = data, 1.0, np.ones(3), np.eye(2)[np.newaxis], np.zeros(7), 1e-3
+    yield Example("calibration", "fit_softmax", decoder)
 
 
 def _bank_examples() -> Iterator[Example]:

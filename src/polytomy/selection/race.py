@@ -2,8 +2,9 @@
 
 In each fold, every dichotomy that occurs in several candidates with the same parameters is trained
 once, and schemes made from data use only the training part. Support vector machines that differ
-only in C are trained together, on one kernel matrix. If a solver needs only the scores of such
-machines, nothing is calibrated, and all folds share the kernel matrix too.
+only in C are trained together, on one kernel matrix, starting from the solution for a smaller C. If
+a solver needs only the scores of such machines, nothing is calibrated, and all folds share the
+kernel matrix too.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from polytomy.learners.problems import binary_problem, count_models
 from polytomy.learners.svm.grid import KernelGrid
 from polytomy.learners.svm.suitability import (
     UnsuitableError,
+    family_of,
 )
 from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.metrics import METRICS, JudgedSamples, Metric
@@ -505,11 +507,12 @@ class FoldMeasurer:
         together: dict[Any, tuple[TrainingOptions, list[Entry]]] = {}
         for entry in entries:
             candidate = entry[0].candidate
+            estimator = candidate.estimator
             options = replace(training, wants_probabilities=True)
             if is_trained_without_calibration(candidate, training.calibration):
                 options = replace(training, calibration=None, final_calibration=None)
             key = (
-                _family_of(candidate.estimator),
+                family_of(estimator) if type(estimator) is SVC else id(estimator),
                 options.calibration is None,
                 id(options.final_calibration),
             )
@@ -580,14 +583,6 @@ class FoldMeasurer:
         if deciding.losses is None:
             return values, np.array([deciding.as_loss(values[deciding.name])]), np.ones(1)
         return values, deciding.losses(judged), weight
-
-
-def _family_of(estimator: Any) -> Any:
-    """Return a key that is the same for estimators that are trained together."""
-    if type(estimator) is not SVC:
-        return id(estimator)
-    params = estimator.get_params()
-    return tuple((name, repr(params[name])) for name in sorted(params) if name != "C")
 
 
 class _Point(NamedTuple):

@@ -251,6 +251,19 @@ class TestSharing:
             np.testing.assert_allclose(binary.decisions(X), alone.decisions(X), rtol=0, atol=1e-6)
         assert len({id(binary.estimator.pool) for binary in training.binaries}) == 1
 
+    def test_values_of_C_are_trained_together_as_alone(self):
+        """In any order, and not all of them for every problem."""
+        X, codes = clouds(150, spread=2.0)
+        svcs = [SVC(C=C, gamma=0.3, tol=1e-7) for C in (30.0, 0.02, 1.0)]
+        one, other = pair(codes, 0, 1), rest(codes, 2)
+        tasks = [*zip(svcs, [one] * 3, strict=True), (svcs[0], other), (svcs[1], other)]
+        together = share([svc for svc, _ in tasks], X, [each for _, each in tasks], seeds=[0] * 5)
+        for (svc, problem), binary in zip(tasks, together, strict=True):
+            (alone,) = share(svc, X, [problem], seeds=[0])
+            assert binary.name == alone.name
+            np.testing.assert_allclose(binary.scores(X), alone.scores(X), rtol=0, atol=1e-5)
+            np.testing.assert_allclose(binary.decisions(X), alone.decisions(X), rtol=0, atol=1e-5)
+
     def test_the_pool_has_the_support_vectors_and_is_stored_once(self):
         X, codes = clouds(300, n_features=30, spread=0.5)
         problems = [pair(codes, 0, 1), pair(codes, 0, 2), pair(codes, 1, 2)] * 10

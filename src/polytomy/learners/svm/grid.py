@@ -39,9 +39,8 @@ from polytomy.learners.svm.suitability import (
     check_suitable,
     kernel_of,
 )
-from polytomy.learners.svm.worker import coefficient_bounds
+from polytomy.learners.svm.worker import coefficient_bounds, find_sources
 from polytomy.learners.workload import TrainingOptions, constant_binary, weights_of_problem
-from polytomy.routines.reference.smo import FROM_PREVIOUS_RUN
 from polytomy.routines.threads import one_blas_thread, run_tasks
 
 _Floats = NDArray[np.float64]
@@ -217,7 +216,7 @@ class KernelGrid:
             ends[1:],
             -problem.targets[order].astype(np.float64),
             bounds[:, order],
-            FROM_PREVIOUS_RUN,
+            find_sources(len(svcs), 1),
         )
         trained = perf_counter()
         support = np.flatnonzero(coefficients.any(axis=0))

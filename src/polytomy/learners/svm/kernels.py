@@ -332,9 +332,11 @@ def has_scaled_C(estimator: Any) -> bool:
 def validate_parameters(estimator: Any) -> None:
     """Raise ValueError if parameters are invalid; our kernels and C="scale" are valid, too."""
     if find_kernel(getattr(estimator, "kernel", None)) is not None:
-        estimator = copy(estimator).set_params(kernel="rbf")
+        estimator = copy(estimator)
+        estimator.kernel = "rbf"
     if has_scaled_C(estimator):
-        estimator = copy(estimator).set_params(C=1.0)
+        estimator = copy(estimator)
+        estimator.C = 1.0
     estimator._validate_params()
 
 

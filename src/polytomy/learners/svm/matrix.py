@@ -35,7 +35,7 @@ from polytomy.learners.svm.suitability import (
 )
 from polytomy.routines.dispatch import routine
 from polytomy.routines.reference.kernels import MatrixRows, matrix_on_demand, whole_matrix
-from polytomy.routines.reference.smo import FROM_ZERO, Problems
+from polytomy.routines.reference.smo import Problems
 from polytomy.routines.threads import RoutineFailure, run_tasks
 
 CACHE_BYTES = 2**24
@@ -474,7 +474,7 @@ def train_machines(
     ends: NDArray[np.intp],
     signs: NDArray[np.float64],
     bounds: NDArray[np.float64],
-    start: int,
+    sources: NDArray[np.intp],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
     """Return coefficients, values, intercepts and numbers of steps of machines on a matrix.
 
@@ -486,7 +486,9 @@ def train_machines(
     ends : array of shape (n_problems,), the end of each problem's samples
     signs : array of shape (n_samples,), the sides
     bounds : array of shape (n_runs, n_samples), the largest coefficients
-    start : where runs of a definite kernel start; an indefinite one starts from zero
+    sources : array of shape (n_runs,)
+        The earlier run from which each run starts, or −1. With an indefinite kernel, all runs start
+        from zero.
 
     Raises
     ------
@@ -506,10 +508,11 @@ def train_machines(
     )
     largest = int(np.diff(ends, prepend=0).max())
     cache = np.empty(max(CACHE_BYTES // 4, 2 * largest), dtype=np.float32)
-    start = start if kernel.about.is_definite else FROM_ZERO
+    if not kernel.about.is_definite:
+        sources = np.full_like(sources, -1)
     try:
         train = routine("train_machines", "smo", needs_compiled=True)
-        found = train(problems, matrix.rows(), start, cache)
+        found = train(problems, matrix.rows(), sources, cache)
     except RoutineFailure:
         raise UnsuitableError(NOT_COMPILED) from None
     coefficients, values, intercepts, steps = found

@@ -265,3 +265,9 @@ def fix_C(estimators: Sequence[Any], X: Any, n_classes: int) -> list[Any]:
 def _has_linear_C(estimator: Any) -> bool:
     is_linear = type(estimator) in (LogisticRegression, LinearSVC)
     return is_linear and isinstance(estimator.C, int | float)
+
+
+def family_of(svc: SVC) -> tuple[tuple[str, str], ...]:
+    """Return a key that is the same for SVCs that differ only in C."""
+    params = svc.get_params()
+    return tuple((name, repr(params[name])) for name in sorted(params) if name != "C")

@@ -41,6 +41,7 @@ from polytomy.learners.svm.suitability import (
     UnsuitableError,
     as_numbers,
     check_compiled,
+    family_of,
     kernel_of,
 )
 from polytomy.learners.svm.worker import Task, Worker, score_outside
@@ -55,6 +56,9 @@ from polytomy.learners.workload import (
 )
 from polytomy.routines.reference.smo import SMALL_PROBLEM
 from polytomy.routines.threads import one_blas_thread, run_tasks
+
+Outcome = list[MachineData] | UnsuitableError
+"""The machines of a task, or the reason why there are none."""
 
 # Pairs of samples, over all problems, that keep a thread busy for about a tenth of a second.
 _PAIRS_PER_THREAD = 10**7
@@ -78,9 +82,9 @@ def train_svms(work: Workload) -> list[Trained | None]:
 
     Each result is equal to that of `train_estimator`, but training is faster: the kernel value of
     two samples is computed once for all problems and folds, the machines of the folds are warm-
-    started from the solution of their problem, and scoring held-out samples needs no further kernel
-    values. Machines are trained with LIBSVM's algorithm and tolerance; ``gamma="scale"`` is
-    computed from all rows.
+    started from the solution of their problem, SVCs that differ only in C are warm-started from
+    each other, and scoring held-out samples needs no further kernel values. Machines are trained
+    with LIBSVM's algorithm and tolerance; ``gamma="scale"`` is computed from all rows.
 
     Anything but an SVC with one of polytomy's kernels is left to other learners. If the kernel
     matrix does not fit in ``memory_budget``, its rows are computed when needed, and some of them
@@ -106,12 +110,14 @@ def train_svms(work: Workload) -> list[Trained | None]:
         for k in sorted(set(group).difference(to_train)):
             trained[k] = train_constant(problems[k], work.folds)
             listener.trained(problems[k].name)
-        tasks = [(estimators[k], problems[k]) for k in to_train]
-        for k, outcome in zip(to_train, trainer.train(tasks), strict=True):
+        together = _group_by_C({k: estimators[k] for k in to_train}, problems)
+        tasks = [([estimators[k] for k in own], problems[own[0]]) for own in together]
+        for own, outcome in zip(together, trainer.train(tasks), strict=True):
             if isinstance(outcome, UnsuitableError):
-                reasons[str(outcome)] += 1
+                reasons[str(outcome)] += len(own)
             else:
-                machines[k] = outcome
+                machines |= zip(own, outcome, strict=True)
+    machines = {k: machines[k] for k in sorted(machines)}
     machines = _score_rest(machines, work)
     calibrators = fit_calibrators(
         options.calibrator,
@@ -144,6 +150,25 @@ def find_svcs(work: Workload) -> dict[int, SVC]:
     return {k: each for k, each in estimators.items() if type(each) is SVC}
 
 
+def _group_by_C(svcs: Mapping[int, SVC], problems: Mapping[int, BinaryProblem]) -> list[list[int]]:
+    """Return the numbers of SVCs that differ only in C and have the same problem, C ascending.
+
+    Parameters
+    ----------
+    svcs, problems : SVCs and problems by their numbers
+    """
+    known = {id(svc): svc for svc in svcs.values()}
+    if len(known) == 1:
+        return [[k] for k in svcs]
+    families = {key: family_of(svc) for key, svc in known.items()}
+    groups: dict[Any, list[int]] = {}
+    for k, svc in svcs.items():
+        own = problems[k]
+        key = families[id(svc)], own.rows.tobytes(), own.is_positive.tobytes()
+        groups.setdefault(key, []).append(k)
+    return [sorted(group, key=lambda k: float(svcs[k].C)) for group in groups.values()]
+
+
 @dataclass(frozen=True, slots=True)
 class GroupTrainer:
     """Trains a group of problems whose machines can share a matrix."""
@@ -151,8 +176,8 @@ class GroupTrainer:
     work: Workload
     budget: float
 
-    def train(self, tasks: Sequence[Task]) -> list[MachineData | UnsuitableError]:
-        """Return the machine of each SVC and problem, or the reason why there is none."""
+    def train(self, tasks: Sequence[Task]) -> list[Outcome]:
+        """Return the machines of each task, or the reason why there are none."""
         if not tasks:
             return []
         n_threads = _count_threads(self.work.options.n_jobs, [problem for _, problem in tasks])
@@ -165,18 +190,18 @@ class GroupTrainer:
         with one_blas_thread():
             return self._train_numbers(numbers, tasks, n_threads)
 
-    def _train_numbers(
-        self, numbers: Any, tasks: Sequence[Task], n_threads: int
-    ) -> list[MachineData | UnsuitableError]:
+    def _train_numbers(self, numbers: Any, tasks: Sequence[Task], n_threads: int) -> list[Outcome]:
         listener, folds = self.work.listener, self.work.folds
         problems = [problem for _, problem in tasks]
-        kernel = kernel_of(tasks[0][0], numbers)
-        size = self.measure(numbers, problems)
+        kernel = kernel_of(tasks[0][0][0], numbers)
+        n_values = max(len(svcs) for svcs, _ in tasks)
+        size = self.measure(numbers, problems, n_values)
         is_small = size.matrix <= _SMALL_MATRIX
         if size.matrix <= _BATCHED_MATRIX:
             is_small |= max(problem.n_samples for problem in problems) <= SMALL_PROBLEM
-        if not is_small and is_better_apart(problems, size.n_rows):
-            listener.note(f"{len(tasks)} small binaries each have their own kernel matrix.")
+        of_machines = [problem for svcs, problem in tasks for _ in svcs]
+        if not is_small and is_better_apart(of_machines, size.n_rows):
+            listener.note(f"{len(of_machines)} small binaries each have their own kernel matrix.")
             return self._train_apart(numbers, kernel, tasks, n_threads)
         try:
             layout = lay_out_matrix(numbers, kernel, problems)
@@ -189,20 +214,20 @@ class GroupTrainer:
             return self._train_apart(numbers, kernel, tasks, n_threads)
         except UnsuitableError as reason:
             return [reason] * len(tasks)
-        count = "1 binary is" if len(tasks) == 1 else f"{len(tasks)} binaries are"
+        count = "1 binary is" if len(of_machines) == 1 else f"{len(of_machines)} binaries are"
         listener.note(f"{count} trained on one matrix of {note}.")
         worker = self._worker(layout, matrix)
         sizes = [problem.n_samples for problem in problems]
-        most = _BATCH_SCORES // len(layout.place)
+        most = _BATCH_SCORES // (n_values * len(layout.place))
         batches = list(divide_into_batches(tasks, sizes, _BATCH_SAMPLES, most))
         outcomes = _run(
             [partial(_attempt, worker, each) for each in batches], n_threads, batches, listener
         )
-        machines = [each for each in outcomes if isinstance(each, MachineData)]
+        machines = [each for own in outcomes if isinstance(own, list) for each in own]
         if folds is None or not machines:
             return outcomes
         scored = iter(score_outside(machines, matrix, layout.place, folds))
-        return [next(scored) if isinstance(each, MachineData) else each for each in outcomes]
+        return [[next(scored) for _ in own] if isinstance(own, list) else own for own in outcomes]
 
     def _matrix(
         self, layout: MatrixLayout, kernel: KernelFunction, size: Size, n_threads: int
@@ -222,15 +247,15 @@ class GroupTrainer:
 
     def _train_apart(
         self, numbers: Any, kernel: KernelFunction, tasks: Sequence[Task], n_threads: int
-    ) -> list[MachineData | UnsuitableError]:
+    ) -> list[Outcome]:
         """Train each problem on its own matrix if that fits, as it does for pairs of classes."""
-        sizes = [self.measure(numbers, [problem]) for _, problem in tasks]
+        sizes = [self.measure(numbers, [problem], len(svcs)) for svcs, problem in tasks]
         needs = [size.with_one_thread for size in sizes]
         # Whether a problem fits must not depend on n_threads, so n_threads depends on what fits.
         largest = max((need for need in needs if need <= self.budget), default=1)
         n_threads = min(n_threads, int(self.budget // largest))
 
-        def train(task: Task, size: Size) -> list[MachineData | UnsuitableError]:
+        def train(task: Task, size: Size) -> list[Outcome]:
             try:
                 size.count_threads(self.budget)
                 layout = lay_out_matrix(numbers, kernel, [task[1]])
@@ -242,34 +267,34 @@ class GroupTrainer:
         batches = [[task] for task in tasks]
         return _run(attempts, max(1, n_threads), batches, self.work.listener)
 
-    def measure(self, numbers: Any, problems: Sequence[BinaryProblem]) -> Size:
-        """Return the memory needed to train problems on one matrix."""
+    def measure(self, numbers: Any, problems: Sequence[BinaryProblem], n_values: int = 1) -> Size:
+        """Return the memory needed to train problems with some values of C on one matrix."""
         n_runs = 1 + (0 if self.work.folds is None else self.work.folds.n_folds)
-        return measure(numbers, problems, n_runs)
+        return measure(numbers, problems, n_values * n_runs)
 
     def _worker(self, layout: MatrixLayout, matrix: Matrix) -> Worker:
         return Worker(matrix, layout.place, self.work.options, self.work.folds)
 
 
 def _run(
-    attempts: Sequence[Callable[[], list[MachineData | UnsuitableError]]],
+    attempts: Sequence[Callable[[], list[Outcome]]],
     n_threads: int,
     batches: Sequence[Sequence[Task]],
     listener: TrainingListener,
-) -> list[MachineData | UnsuitableError]:
+) -> list[Outcome]:
     """Return the results of the attempts to train batches, and report progress to the listener."""
-    outcomes: list[MachineData | UnsuitableError] = []
+    outcomes: list[Outcome] = []
     # Closed if the listener raises an error, so that no thread keeps training.
     with closing(run_tasks(attempts, n_threads)) as results:
         for found, tasks in zip(results, batches, strict=True):
-            for outcome, (_, problem) in zip(found, tasks, strict=True):
-                if isinstance(outcome, MachineData):
+            for outcome, (svcs, problem) in zip(found, tasks, strict=True):
+                for _ in svcs if isinstance(outcome, list) else ():
                     listener.trained(problem.name)
             outcomes += found
     return outcomes
 
 
-def _attempt(worker: Worker, tasks: Sequence[Task]) -> list[MachineData | UnsuitableError]:
+def _attempt(worker: Worker, tasks: Sequence[Task]) -> list[Outcome]:
     try:
         return [*worker.train(tasks)]
     except UnsuitableError as reason:

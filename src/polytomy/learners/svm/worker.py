@@ -24,7 +24,7 @@ from polytomy.learners.problems import Batch, BatchFolds, BinaryProblem
 from polytomy.learners.svm.machines import FoldMachines, Machine, MachineData
 from polytomy.learners.svm.matrix import Matrix, train_machines
 from polytomy.learners.workload import TrainingOptions, weights_of_problems
-from polytomy.routines.reference.smo import FEW_SAMPLES, FROM_FIRST_RUN
+from polytomy.routines.reference.smo import FEW_SAMPLES
 
 _Floats = NDArray[np.float64]
 
@@ -76,6 +76,28 @@ def coefficient_bounds(
                 svc.class_weight, classes=sides, y=sides[side_of[is_own]]
             )[side_of]
     return bounds if weight is None else bounds * weight
+
+
+def find_sources(n_values: int, n_models: int) -> NDArray[np.intp]:
+    """Return the runs that each run of `train_machines` starts from.
+
+    Parameters
+    ----------
+    n_values : number of values of C, in ascending order
+    n_models : number of runs with each value: the whole problem, and its parts
+
+    Examples
+    --------
+    >>> find_sources(2, 2)
+    array([[-1, -1],
+           [-1,  0],
+           [ 0, -1],
+           [ 1,  2]])
+    """
+    runs = np.arange(n_values * n_models)
+    whole = runs - runs % n_models
+    smaller = np.where(whole == 0, -1, runs - n_models)
+    return np.column_stack([smaller, np.where(whole == runs, -1, whole)])
 
 
 def score_outside(
@@ -135,8 +157,8 @@ def _score(
     return scores
 
 
-Task = tuple[SVC, BinaryProblem]
-"""An SVC, and the problem to train it on."""
+Task = tuple[Sequence[SVC], BinaryProblem]
+"""SVCs that differ only in C, in ascending order, and the problem to train them on."""
 
 
 class _Trained(NamedTuple):
@@ -173,29 +195,50 @@ class Worker:
     options: TrainingOptions
     folds: Folds | None
 
-    def train(self, tasks: Sequence[Task]) -> list[MachineData]:
+    def train(self, tasks: Sequence[Task]) -> list[list[MachineData]]:
         """Train the machines of a batch of problems, each with samples on both sides.
 
         Raise an UnsuitableError if the problems have to be trained in another way.
 
         Parameters
         ----------
-        tasks : SVC and problem of each machine
+        tasks : SVCs and problem of each task
+
+        Returns
+        -------
+        the machines of each task, one for each of its SVCs
         """
         started = perf_counter()
-        svcs, problems = zip(*tasks, strict=True)
+        problems = [problem for _, problem in tasks]
+        n_values = max(len(svcs) for svcs, _ in tasks)
+        # The last machine of a task with fewer values of C is trained again, which takes no steps.
+        by_value = [[svcs[min(k, len(svcs) - 1)] for svcs, _ in tasks] for k in range(n_values)]
         batch = Batch.of(problems)
         weight = weights_of_problems(problems, self.options, len(self.place))
         folds = BatchFolds.of(batch, self.folds)
-        kernel = self.matrix.kernel
-        bounds = coefficient_bounds(svcs, batch.starts, batch.is_positive, folds.is_kept, weight)
-        trained = self._train(svcs, batch, folds, bounds)
-        values = trained.values[folds.model_of(batch), folds.samples]
-        scores, machines = self._of_folds(batch, folds, trained, values)
+        trained = self._train(by_value, batch, folds, weight)
         # Taken for all problems at once, and then divided.
         held_weight = None if weight is None else weight[folds.samples]
         if self.folds is not None:
             held_weight = self.folds.weigh(held_weight, batch.rows[folds.samples])
+        seconds = (perf_counter() - started) / (len(tasks) * n_values)
+        machines = [self._describe(batch, folds, each, held_weight, seconds) for each in trained]
+        return [
+            [machines[k][number] for k in range(len(svcs))]
+            for number, (svcs, _) in enumerate(tasks)
+        ]
+
+    def _describe(
+        self,
+        batch: Batch,
+        folds: BatchFolds,
+        trained: _Trained,
+        held_weight: _Floats | None,
+        seconds: float,
+    ) -> list[MachineData]:
+        """Return the machine of each problem, with its calibration data."""
+        values = trained.values[folds.model_of(batch), folds.samples]
+        scores, machines = self._of_folds(batch, folds, trained, values)
         held_out = HeldOut(values, batch.is_positive[folds.samples], held_weight)
         has_both = folds.hold_out_both_sides(batch)
         (support,) = trained.coefficients[0].nonzero()
@@ -203,7 +246,7 @@ class Worker:
         of_support = _divide(np.searchsorted(support, batch.starts))
         of_samples = _divide(np.searchsorted(folds.samples, batch.starts))
         intercepts, n_stopped = trained.intercepts[0].tolist(), trained.n_stopped.tolist()
-        seconds = (perf_counter() - started) / len(tasks)
+        kernel = self.matrix.kernel
         return [
             MachineData(
                 Machine(kernel, rows[of_support[k]], coefficients[of_support[k]], intercepts[k]),
@@ -213,32 +256,49 @@ class Worker:
                 None if scores is None else scores[:, k],
                 None if scores is None else machines[k],
             )
-            for k in range(len(tasks))
+            for k in range(len(batch.sizes))
         ]
 
     def _train(
-        self, svcs: Sequence[SVC], batch: Batch, folds: BatchFolds, bounds: _Floats
-    ) -> _Trained:
-        """Train the machines of all problems."""
+        self,
+        by_value: Sequence[Sequence[SVC]],
+        batch: Batch,
+        folds: BatchFolds,
+        weight: _Floats | None,
+    ) -> list[_Trained]:
+        """Train the machines of all problems; `by_value` has their SVCs for each value of C."""
+        svcs = by_value[0]
+        parts = batch.starts, batch.is_positive, folds.is_kept, weight
+        bounds = np.concatenate([coefficient_bounds(own, *parts) for own in by_value])
         # LIBSVM's order, so that ties are broken alike: the −1 side comes first, and counts as +1.
         place = self.place[batch.rows]
         order = np.lexsort((batch.is_positive, batch.problem_of))
         if len(svcs) == 1 and len(place) == self.matrix.n_rows > FEW_SAMPLES:
             # But a large problem with all rows can use the rows of the matrix without copying.
             order = np.argsort(place)
-        place, bounds = place[order], bounds[:, order]
         signs = np.where(batch.is_positive[order], -1.0, 1.0)
+        n_models = len(folds.is_kept)
         coefficients, values, intercepts, steps = train_machines(
-            self.matrix, svcs, place, batch.starts[1:], signs, bounds, FROM_FIRST_RUN
+            self.matrix,
+            svcs,
+            place[order],
+            batch.starts[1:],
+            signs,
+            bounds[:, order],
+            find_sources(len(by_value), n_models),
         )
         # Restore the order of the problems and the sign of the +1 side.
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
+        coefficients, values = -coefficients[:, back], -values[:, back]
         is_stopped = steps == np.array([svc.max_iter for svc in svcs])
-        is_stopped[1:] &= folds.is_trained
-        return _Trained(
-            -coefficients[:, back], -values[:, back], intercepts, is_stopped.sum(axis=0)
-        )
+        models = [slice(k, k + n_models) for k in range(0, len(bounds), n_models)]
+        for own in models:
+            is_stopped[own][1:] &= folds.is_trained
+        return [
+            _Trained(coefficients[own], values[own], intercepts[own], is_stopped[own].sum(axis=0))
+            for own in models
+        ]
 
     def _of_folds(
         self, batch: Batch, folds: BatchFolds, trained: _Trained, values: _Floats

@@ -43,8 +43,6 @@ from polytomy.routines.reference.smo import (
     AT_BOUND,
     COMPACTING_FRACTION,
     FEW_SAMPLES,
-    FROM_FIRST_RUN,
-    FROM_PREVIOUS_RUN,
     NEAR_THE_END,
     SMALL_PROBLEM,
     STEPS_BETWEEN_SHRINKS,
@@ -62,17 +60,19 @@ _SHORT_WORK = 2_000_000
 _NO_LIMIT = 2**62
 
 
-def train_machines(problems: Problems, matrix: MatrixRows, start: int, cache: Singles) -> Any:
+def train_machines(
+    problems: Problems, matrix: MatrixRows, sources: NDArray[np.intp], cache: Singles
+) -> Any:
     """Train the machines of several problems, each in several runs with their own bounds."""
     # Most small problems are solved quickly, but no estimate can say which ones are not.
     sizes, outputs = np.diff(problems.ends, prepend=0), (matrix, cache)
     cost = float(len(problems.bounds) * (sizes @ sizes))
     if cost <= _SHORT_WORK:
-        inputs = problems, start, _SHORT_WORK
+        inputs = problems, sources, _SHORT_WORK
         trained, is_finished = run_aside(_train_machines, *inputs, outputs=outputs, cost=cost)
         if is_finished:
             return trained
-    inputs = problems, start, _NO_LIMIT
+    inputs = problems, sources, _NO_LIMIT
     trained, _ = run_aside(_train_machines, *inputs, outputs=outputs, cost=np.inf)
     return trained
 
@@ -80,7 +80,7 @@ def train_machines(problems: Problems, matrix: MatrixRows, start: int, cache: Si
 @entry
 def _train_machines(
     problems: Problems,
-    start: int,
+    sources: NDArray[np.intp],
     most_work: int,
     matrix: MatrixRows,
     cache: Singles,
@@ -112,12 +112,12 @@ def _train_machines(
                 lower[t] = 0.0 if sides[t] > 0 else -bounds[run, first + t]
                 upper[t] = bounds[run, first + t] if sides[t] > 0 else 0.0
                 gradient[t] = -sides[t]
-            # The run to warm-start from.
-            other = max(0, run - 1) if start == FROM_PREVIOUS_RUN else 0
-            solved, slopes = coefficients[other, first:last], gradients[other, first:last]
-            if start == FROM_PREVIOUS_RUN and run > 0:
+            smaller, whole = sources[run]
+            solved, slopes = coefficients[smaller, first:last], gradients[smaller, first:last]
+            if smaller >= 0 and _is_mostly_free(solved, bounds[smaller, first:last]):
                 _start_from_multiple(problem, sides, solved, slopes)
-            elif start == FROM_FIRST_RUN and run > 0:
+            elif whole >= 0:
+                solved, slopes = coefficients[whole, first:last], gradients[whole, first:last]
                 _make_feasible(problem, solved, slopes)
                 _start_gradient(problem, rows, considered, solved, slopes, stop)
             limits = Limits(tolerances[k], most_steps[k], shrinks[k], most_work)
@@ -133,6 +133,19 @@ def _train_machines(
                 values[run, first + t] = gradient[t] + sides[t] - offsets[run, k]
         first = last
     return (coefficients, values, offsets, steps), True
+
+
+@helper
+def _is_mostly_free(coefficients: Floats, bounds: Floats) -> bool:
+    """Return whether no more coefficients are at their bounds than between zero and the bound."""
+    n_free, n_bounded = 0, 0
+    for t in range(len(bounds)):
+        size = abs(coefficients[t])
+        if size >= bounds[t] > 0.0:
+            n_bounded += 1
+        elif size > 0.0:
+            n_free += 1
+    return n_bounded <= n_free
 
 
 @helper

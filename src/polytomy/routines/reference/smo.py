@@ -47,10 +47,6 @@ SMALL_PROBLEM = 128
 """Arrays are compacted when less than this fraction of their samples is still considered, but never
 with this many samples or fewer."""
 
-FROM_ZERO, FROM_FIRST_RUN, FROM_PREVIOUS_RUN = 0, 1, 2
-"""Where a run starts. Folds start from the first run, which is the whole problem; each value of C
-starts from the neighbouring one."""
-
 AT_BOUND = 1.0 - 4 * float(np.finfo(np.float64).eps)
 """A scaled coefficient that is at least this fraction of its bound is at the bound."""
 
@@ -64,9 +60,8 @@ _USUAL_STEPS = 0.2
 class Problems(NamedTuple):
     """Problems to train together, each in several runs with their own bounds.
 
-    The first run is the whole problem. The other runs are parts of it, such as the folds of a
-    calibration, with bounds of zero for samples outside the part. Or the runs are the same problem
-    with different values of C.
+    A run is the whole problem, or a part of it, such as a fold of a calibration, with bounds of
+    zero for samples outside the part; with one of several values of C.
 
     Attributes
     ----------
@@ -92,7 +87,7 @@ class Problems(NamedTuple):
 
 
 def train_machines(
-    problems: Problems, matrix: MatrixRows, start: int, cache: NDArray[np.float32]
+    problems: Problems, matrix: MatrixRows, sources: NDArray[np.intp], cache: NDArray[np.float32]
 ) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
     """Train the machines of several problems.
 
@@ -101,7 +96,10 @@ def train_machines(
     problems : Problems
     matrix : MatrixRows
         If its rows are computed when needed, the compiled twin caches them there.
-    start : where later runs start: FROM_ZERO, FROM_FIRST_RUN or FROM_PREVIOUS_RUN
+    sources : array of shape (n_runs, 2), earlier runs to start from, or −1 for none
+        First, the same samples with a smaller C: if few of its coefficients are at their bounds, a
+        run starts from a multiple of its solution. Otherwise from the second, a run with more
+        samples and the same C, whose solution is made feasible; or from zero.
     cache : float32 array with room for two rows of the largest problem, in which the compiled twin
         caches rows
 
@@ -118,7 +116,7 @@ def train_machines(
     is_small = not len(matrix.slot_of)
     spend(len(problems.bounds) * float(steps @ _seconds_of_step(sizes)) if is_small else np.inf)
     trained = [
-        _train_runs(problems, k, slice(end - size, end), matrix, start)
+        _train_runs(problems, k, slice(end - size, end), matrix, sources)
         for k, (end, size) in enumerate(zip(problems.ends, sizes, strict=True))
     ]
     coefficients, values, offsets, n_steps = zip(*trained, strict=True)
@@ -130,7 +128,7 @@ def _seconds_of_step(n_samples: Any) -> Any:
 
 
 def _train_runs(
-    problems: Problems, k: int, own: slice, matrix: MatrixRows, start: int
+    problems: Problems, k: int, own: slice, matrix: MatrixRows, sources: NDArray[np.intp]
 ) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
     """Train the machines of problem k, which has its own samples."""
     columns, signs = problems.columns[own], problems.signs[own]
@@ -153,10 +151,11 @@ def _train_runs(
             gradients[run],
         )
         problem.gradient[:] = -signs
-        if start == FROM_PREVIOUS_RUN and run > 0:
-            _start_from_multiple(problem, signs, coefficients[run - 1], gradients[run - 1])
-        elif start == FROM_FIRST_RUN and run > 0:
-            _start_from(problem, coefficients[0], gradients[0])
+        smaller, whole = sources[run].tolist()
+        if smaller >= 0 and _is_mostly_free(coefficients[smaller], problems.bounds[smaller, own]):
+            _start_from_multiple(problem, signs, coefficients[smaller], gradients[smaller])
+        elif whole >= 0:
+            _start_from(problem, coefficients[whole], gradients[whole])
         limits = float(problems.tolerances[k]), int(problems.most_steps[k])
         steps[run] = _solve(problem, *limits, bool(problems.shrinks[k]))
         offsets[run] = _offset(problem)
@@ -179,6 +178,13 @@ class _Problem:
     @property
     def may_fall(self) -> NDArray[np.bool_]:
         return self.coefficients > self.lower
+
+
+def _is_mostly_free(coefficients: Floats, bounds: Floats) -> bool:
+    """Return whether no more coefficients are at their bounds than between zero and the bound."""
+    sizes = np.abs(coefficients)
+    n_bounded = np.count_nonzero((sizes >= bounds) & (bounds > 0))
+    return bool(n_bounded <= np.count_nonzero(sizes) - n_bounded)
 
 
 def _start_from(problem: _Problem, coefficients: Floats, gradient: Floats) -> None:

@@ -19,7 +19,6 @@ from polytomy.learners.svm.suitability import (
 from polytomy.routines import dispatch
 from polytomy.routines.compiled import smo as compiled
 from polytomy.routines.reference import smo as reference
-from polytomy.routines.reference.smo import FROM_ZERO
 from polytomy.routines.threads import RoutineFailure
 from shared_kernel_cases import clouds, rest, train_shared
 
@@ -129,9 +128,9 @@ def test_where_numba_fails_the_reference_does_not_train(monkeypatch):
     monkeypatch.setattr(compiled, "train_machines", fail)
     monkeypatch.setattr(reference, "train_machines", lambda *arguments: pytest.fail("trained"))
     with pytest.warns(RoutineWarning, match="disk full"), pytest.raises(UnsuitableError):
-        train_machines(matrix, *problem, FROM_ZERO)
+        train_machines(matrix, *problem, np.array([[-1, -1]]))
     with pytest.raises(UnsuitableError):
-        train_machines(matrix, *problem, FROM_ZERO)
+        train_machines(matrix, *problem, np.array([[-1, -1]]))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import polytomy as pt
 from polytomy import ModelReport
+from polytomy.model.composition import Composition
 from report.models import KINDS, make_samples
 from report.pages import parse_page, table_of
 
@@ -115,9 +116,17 @@ def test_explanations_are_those_of_the_classifier():
         )
 
 
-def test_prediction_sets_are_judged_by_level():
-    model, X, y = KINDS["one-vs-one"]()
-    page = parse_page(ModelReport(model, X, y).html)
+@pytest.mark.parametrize("kind", ["one-vs-one", "prior", "costs"])
+def test_prediction_sets_are_judged_by_level(kind, monkeypatch):
+    model, X, y = KINDS[kind]()
+    asked = []
+    scores = Composition.scores
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            Composition, "scores", lambda *arguments: asked.append(1) or scores(*arguments)
+        )
+        page = parse_page(ModelReport(model, X, y).html)
+    assert len(asked) == 1  # of many binaries, answers take most of the time
     sets = model.predict_set(X, [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99])
     coverage = pt.metrics.set_coverage(y, sets, model.classes_)
     shown = column(page.at("sets"), "By confidence level", "coverage")
@@ -136,6 +145,41 @@ def test_the_cost_of_errors_is_shown_where_costs_are_set():
     assert f"No prediction was made for {n_rejected} samples." in page.at("confusion").text
     plain, X, y = KINDS["one-vs-one"]()
     assert 'id="costs"' not in ModelReport(plain, X, y).html
+
+
+def test_a_probability_is_that_of_the_class_that_is_predicted():
+    model, X, y = KINDS["costs"]()
+    page = parse_page(ModelReport(model, X, y).html)
+    proba, predicted = model.predict_proba(X), model.predict(X)
+    caption, named = "Samples on the wrong side, the most certain first", 0
+    panels = [each for each in page.at("scheme").find("section", "panel") if caption in each.text]
+    rows = [row for panel in panels for row in table_of(panel, caption)[1:]]
+    for row in rows:
+        sample = int(row[0].text)
+        is_named = predicted[sample] != -1
+        named += is_named
+        expected = f"{proba[sample, predicted[sample]]:.3f}" if is_named else ""
+        assert row[3].text == expected
+    assert 0 < named < len(rows)
+    assert ": no prediction, truly " in page.at("samples").text
+
+
+def test_with_costs_the_scores_are_those_of_the_likeliest_class():
+    model, X, y = KINDS["costs"]()
+    likeliest = model.classes_[model.predict_proba(X).argmax(axis=1)]
+    share = np.mean(likeliest == y)
+    assert ModelReport(model, X, y).summary.startswith(
+        f"The likeliest class is right for {share:.1%} of these 200 samples; "
+    )
+
+
+def test_one_sample_is_not_these_samples():
+    model, X, y = KINDS["one-vs-one"]()
+    report = ModelReport(model, X[:1], y[:1])
+    assert report.summary.startswith("The classifier is right for 100.0% of 1 sample; training")
+    heads, *rows = table_of(parse_page(report.html), "Scores")
+    assert [head.text for head in heads][2] == "±"
+    assert {row[2].text for row in rows} == {""}  # a single loss has no standard error
 
 
 def test_a_shifted_prior_is_pointed_out_with_what_to_do():
@@ -185,3 +229,4 @@ def test_hundreds_of_classes_fit_on_a_small_page():
     html = ModelReport(model, X, y).html
     assert len(html.encode()) < 4e6
     assert "A matrix of 300 classes is too large to draw." in html
+    assert "The scheme is too large to draw. Click a name in the table to see" in html

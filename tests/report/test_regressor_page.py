@@ -107,6 +107,15 @@ def test_without_true_values_the_page_shows_what_is_known(regressor, samples):
     assert rows == np.argsort(-widths, kind="stable")[:12].tolist()
 
 
+def test_a_few_samples_do_not_tell_what_is_noise(regressor, samples):
+    X, y = samples
+    for n_samples, named in ((1, "1 sample"), (9, "these 9 samples")):
+        report = ModelReport(regressor, X[:n_samples], y[:n_samples])
+        assert report.summary.startswith(f"The mean CRPS of {named} is ")
+        assert report.summary.endswith(", but the samples are too few to compare.")
+        assert set(column(parse_page(report.html), "Scores", "difference is")) == {"unknown"}
+
+
 def test_values_that_do_not_fit_are_refused(regressor, samples):
     X, y = samples
     for wrong in (y[:3], np.where(y > 1, np.nan, y)):

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.learners.preparation import split_pipeline
+from polytomy.metrics.metric import check_labels
 from polytomy.model.composition import Composition
 from polytomy.scheme import Scheme
 
@@ -103,7 +104,7 @@ def ask_probabilities(estimator: Any, X: Any) -> NDArray[np.float64]:
 
 def find_class_indices(y: ArrayLike, classes: NDArray[Any], n_samples: int) -> NDArray[np.intp]:
     """Return the class index of each label; ArgumentError for a label that is unknown."""
-    labels = np.asarray(y).tolist()
+    labels = check_labels(y, "y")
     indices = {label: index for index, label in enumerate(classes.tolist())}
     unknown = [label for label in labels if label not in indices]
     if unknown:

@@ -255,7 +255,7 @@ def list_errors(counts: Floats, classes: Sequence[str], links: Links | None = No
         if wrong[i, k]
     ]
     n_wrong, n_all = wrong.sum(), counts.sum()
-    total = f"{n_wrong:,.0f} of {n_all:,.0f} predictions are wrong ({n_wrong / max(n_all, 1):.2%})."
+    total = f"Wrong predictions: {n_wrong:,.0f} of {n_all:,.0f} ({n_wrong / max(n_all, 1):.2%})."
     most = [tag("p", "Most frequent errors:"), tag("ol", lines)] if lines else None
     return tag("div", tag("p", total), most, class_="mistakes")
 

@@ -14,8 +14,10 @@ from polytomy.inputs.arguments import count_things
 from polytomy.inputs.rows import take_rows
 from polytomy.markup import Child, Markup, tag
 from polytomy.metrics.scores import HEADLINE, reliability_sums
+from polytomy.model.answering import find_sets, index_class_order
 from polytomy.model.decisions import PriorShift
 from polytomy.model.explanations import Explanation
+from polytomy.model.sets import INTERVAL
 from polytomy.report import figures
 from polytomy.report.judging import JudgedModel, PartitionFacts, Priors, tabulate_sides
 from polytomy.report.markup import (
@@ -37,6 +39,7 @@ from polytomy.report.model_parts import (
     ScoreLine,
     describe_promise,
     levels_parts,
+    name_samples,
     score_table,
     write_model_page,
 )
@@ -74,17 +77,19 @@ def write_classifier_page(samples: Samples, y: Any) -> tuple[str, str]:
 
 
 def _summarise(model: JudgedModel, lines: Mapping[str, ScoreLine]) -> str:
-    n_samples = count_things(model.n_samples, "sample")
+    n_samples = name_samples(model.n_samples)
+    # Scores do not depend on costs, but predictions do.
+    subject = "classifier" if model.composition.costs is None else "likeliest class"
     if lines:
         accuracy = lines[HEADLINE]
-        text = f"The classifier is right for {accuracy.value:.1%} of these {n_samples}"
+        text = f"The {subject} is right for {accuracy.value:.1%} of {n_samples}"
         return describe_promise(text, accuracy, f"{accuracy.promised:.1%}", lines.values())
     if not model.composition.gives_probabilities:
-        return f"Without labels or probabilities, the errors on these {n_samples} are not known."
+        return f"Without labels or probabilities, the errors on {n_samples} are not known."
     expected, final = float(model.scores.max(axis=1).mean()), model.composition.final
-    text = f"By its own probabilities, the classifier is right for {expected:.1%} of these"
+    text = f"By its own probabilities, the {subject} is right for {expected:.1%} of {n_samples}"
     promised = "" if final is None else f", by training for {final.score[HEADLINE]:.1%}"
-    return f"{text} {n_samples}{promised}; there are no labels to check this."
+    return f"{text}{promised}; there are no labels to check this."
 
 
 def _result_section(
@@ -133,7 +138,9 @@ def _make_card(
     model: JudgedModel, row: int, explained: Explanation | None, key: str | None
 ) -> Markup:
     letter = "P" if model.composition.gives_probabilities else "score"
-    text = f": {model.classes[model.predicted[row]]} ({letter} = {model.scores[row].max():.3g})"
+    text, score = f": {model.classes[model.predicted[row]]}", model.predicted_scores[row]
+    if not np.isnan(score):
+        text += f" ({letter} = {score:.3g})"
     if model.truth is not None:
         is_right = model.truth[row] == model.predicted[row]
         text += ", right" if is_right else f", truly {model.classes[model.truth[row]]}"
@@ -159,6 +166,8 @@ def _explanation_table(explained: Explanation) -> list[Child]:
     ]  # fmt: skip
     duel = f"{explained.winner} over {explained.runner_up}"
     lead = f"{duel}: {explained.scale} {explained.difference:.3g}, by {explained.method}"
+    if explained.prediction != explained.winner:
+        lead += "; the prediction is another because of the costs"
     table = column_table(
         duel,
         Column("partition", names),
@@ -176,14 +185,14 @@ def _sample_table(model: JudgedModel, caption: str, rows: Indices, *columns: Col
     for k, row in enumerate(rows.tolist()):
         if row in chosen:
             names[k] = tag("a", names[k], href=f"#sample-{row}")
-    best = model.scores[rows].max(axis=1).tolist()
+    scores = model.predicted_scores[rows].tolist()
     truth = [] if model.truth is None else [model.classes[k] for k in model.truth[rows]]
     return column_table(
         caption,
         Column("sample", names),
         *([Column("true", truth)] if truth else []),
         Column("predicted", [model.classes[k] for k in model.predicted[rows]]),
-        Column("probability" if model.composition.gives_probabilities else "score", best, ".3f"),
+        Column("probability" if model.composition.gives_probabilities else "score", scores, ".3f"),
         *columns,
     )
 
@@ -196,7 +205,10 @@ def _scheme_section(model: JudgedModel) -> Markup:
     partitions, n_judged = model.judge_partitions()
     order = np.argsort([-each.error for each in partitions], kind="stable")[:_MOST_PANELS].tolist()
     keys = {k: f"partition-{k}" for k in order}
+    pictures = _scheme_pictures(model, partitions, keys)
     hint = "Click a dot or a column of the scheme, or a name in the table, to see a partition."
+    if not pictures:
+        hint = "The scheme is too large to draw. Click a name in the table to see a partition."
     if len(order) < len(partitions):
         hint += f" The {len(order)} with the most errors of {len(partitions):,} are listed."
     if n_judged < model.n_samples:
@@ -214,7 +226,6 @@ def _scheme_section(model: JudgedModel) -> Markup:
         Panel(keys[k], partitions[k].name, _partition_panel(model, partitions[k])) for k in order
     ]
     folded = details(count_things(len(order), "partition"), table)
-    pictures = _scheme_pictures(model, partitions, keys)
     return section("scheme", "Scheme", pictures, choices(panels, hint), folded)
 
 
@@ -345,7 +356,9 @@ def _sets_section(model: JudgedModel) -> Markup | None:
     if not model.composition.gives_probabilities:
         return None
     try:
-        sets = model.samples.model.predict_set(model.samples.X, LEVELS)
+        order = index_class_order(model.samples.model)
+        score = "lac" if order is None else INTERVAL
+        sets = find_sets(model.composition, model.unshifted, LEVELS, score, order)
     except ArgumentError as error:
         return section("sets", "Prediction sets", note(str(error)))
     covered = None

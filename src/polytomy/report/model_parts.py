@@ -26,8 +26,8 @@ LEVELS = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99])
 BINS = check_bins(10)
 """Edges of the bins of probabilities."""
 
-LARGEST_NOISE = 2.0
-"""Standard errors of a difference that is still noise."""
+LARGEST_NOISE = 2.5
+"""Standard errors of a difference that is still noise; one of three scores often has two."""
 
 _SEED = 0
 _MOST_FEATURES = 12
@@ -123,7 +123,7 @@ class ScoreLine(NamedTuple):
     @property
     def verdict(self) -> str:
         """Whether the difference is noise."""
-        if np.isnan(self.promised):
+        if np.isnan(self.difference + self.noise):
             return "unknown"
         if abs(self.difference) <= LARGEST_NOISE * self.noise:
             return "within noise"
@@ -132,8 +132,14 @@ class ScoreLine(NamedTuple):
 
 
 def standard_error(losses: Floats) -> float:
-    """Return the standard error of the mean of losses."""
-    return float(losses.std(ddof=min(1, len(losses) - 1)) / np.sqrt(len(losses)))
+    """Return the standard error of the mean of losses; NaN for a single one."""
+    n_losses = len(losses)
+    return float(losses.std(ddof=1) / np.sqrt(n_losses)) if n_losses > 1 else np.nan
+
+
+def name_samples(n_samples: int) -> str:
+    """Return the samples as text: "these 75 samples"."""
+    return count_things(n_samples, "sample") if n_samples == 1 else f"these {n_samples} samples"
 
 
 def score_table(lines: Sequence[ScoreLine]) -> list[Child]:
@@ -150,7 +156,7 @@ def score_table(lines: Sequence[ScoreLine]) -> list[Child]:
     )
     text = (
         "± is one standard error. Training promises what it found on rows that it held out. A "
-        "difference of more than two standard errors is not noise."
+        f"difference of more than {LARGEST_NOISE:g} standard errors is not noise."
     )
     return [table, note(text)]
 
@@ -160,6 +166,8 @@ def describe_promise(text: str, first: ScoreLine, promised: str, lines: Iterable
     if np.isnan(first.promised):
         return f"{text}; training made no estimate to compare with."
     text += f"; training had promised {promised}"
+    if first.verdict == "unknown":
+        return f"{text}, but the samples are too few to compare."
     if first.verdict != "within noise":
         ratio = abs(first.difference) / first.noise if first.noise else np.inf
         return f"{text}. It is {first.verdict}, by {ratio:.1f} standard errors of the difference."

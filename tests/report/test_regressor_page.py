@@ -107,6 +107,18 @@ def test_without_true_values_the_page_shows_what_is_known(regressor, samples):
     assert rows == np.argsort(-widths, kind="stable")[:12].tolist()
 
 
+def test_small_errors_do_not_make_the_noise_small(regressor, samples):
+    X, y = samples
+    scores = regressor.predict_distribution(X).crps(y)
+    own = np.argsort(scores)[:100]
+    _, crps, *_ = table_of(parse_page(ModelReport(regressor, X[own], y[own]).html), "Scores")
+    error = scores[own].std(ddof=1) / 10
+    promised = regressor.out_of_fold_score_["crps"]
+    ratio = np.sqrt(1 + 100 / regressor.interval_correction_.n_effective)
+    assert crps[2].text == f"{error:.2g}"
+    assert crps[5].text == f"{error * ratio * promised / scores[own].mean():.2g}"
+
+
 def test_a_few_samples_do_not_tell_what_is_noise(regressor, samples):
     X, y = samples
     for n_samples, named in ((1, "1 sample"), (9, "these 9 samples")):

@@ -90,7 +90,7 @@ def evaluate(
 
     Example: `polytomy train iris.csv -o m.polytomy && polytomy evaluate m.polytomy iris.csv`
     """
-    check_output(report, model, data)
+    check_output(report, model, data, endings=(".html", ".htm"))
     loaded = LoadedModel(model, loading, reading)
     column = None if target is None else parse_column(target)
     levels = sets.confidence_level

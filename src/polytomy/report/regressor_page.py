@@ -80,10 +80,12 @@ def _summarise(
     # The scores of training have errors too; a few samples do not tell how much they vary.
     ratio = 1.0 if correction is None else np.sqrt(1 + len(truth) / correction.n_effective)
     ratio = ratio if len(truth) >= _FEWEST_COMPARED else np.nan
-    lines = [
-        ScoreLine(title, value, error, promised.get(name, np.nan), error * ratio)
-        for name, (title, value, error) in measured.items()
-    ]
+    lines = []
+    for name, (title, value, error) in measured.items():
+        expected = promised.get(name, np.nan)
+        # Samples that happen to have small errors also have errors that vary little.
+        noise = error * ratio * max(1.0, expected / (value or 1.0))
+        lines.append(ScoreLine(title, value, error, expected, noise))
     text = f"The mean CRPS of {n_samples} is {lines[0].value:.4g}"
     sentence = describe_promise(text, lines[0], f"{lines[0].promised:.4g}", lines)
     return sentence, score_table(lines)

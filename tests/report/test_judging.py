@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from scipy.special import softmax
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
@@ -235,6 +236,15 @@ def test_features_are_described_by_name_or_number():
     samples = Samples.draw(model, frame, 1000, None)
     assert samples.describe(3).startswith(f"height = {frame.iloc[3, 0]:.4g}, width = ")
     assert samples.names[3] == "plant 3"
+
+
+def test_each_column_has_one_name(classifier):
+    X, _ = make_samples(1)
+    words = "feature_names must have a name for each of the 5 columns of X; got 3"
+    for samples in (X, X.tolist(), csr_array(X)):
+        with pytest.raises(pt.ArgumentError, match=words):
+            Samples.draw(classifier, samples, 1000, ["a", "b", "c"])
+        assert Samples.draw(classifier, samples, 1000, list("abcde")).feature_names[0] == "a"
 
 
 def test_labels_that_do_not_fit_are_refused(classifier):

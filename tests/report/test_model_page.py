@@ -182,6 +182,13 @@ def test_one_sample_is_not_these_samples():
     assert {row[2].text for row in rows} == {""}  # a single loss has no standard error
 
 
+def test_without_labels_training_is_quoted_only_for_its_own_prior():
+    model, X, _ = KINDS["one-vs-one"]()
+    share = model.out_of_fold_score_["accuracy"]
+    assert f", by training for {share:.1%}; there are no labels" in ModelReport(model, X).summary
+    assert "by training" not in ModelReport(KINDS["prior"]()[0], X).summary
+
+
 def test_a_shifted_prior_is_pointed_out_with_what_to_do():
     model, X, y = KINDS["one-vs-one"]()
     rare = np.flatnonzero((y != 0) | (np.arange(len(y)) % 10 == 0))

@@ -53,7 +53,8 @@ def find_fitted(estimator: Any, *attributes: str) -> FittedClassifier:
     """
     before: list[Any] = []
     inner = estimator
-    while not any(hasattr(inner, name) for name in ("composition_", *attributes)):
+    names = "composition_", *attributes
+    while isinstance(inner, type) or not any(hasattr(inner, name) for name in names):
         steps, last = split_pipeline(inner)
         before += steps
         # scikit-learn's searches and SchemeSearchCV store the model that they refit on all rows.

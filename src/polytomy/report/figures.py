@@ -206,6 +206,7 @@ _BELOW = 32  # pixels for an axis and its title
 _SQUARE = 130.0
 _INSET, _ABOVE = 38.0, 8.0
 _BARS = 26.0  # height of the bars for the counts
+_FEWEST_IN_LINE = 5  # probabilities of a bin
 _RELIABILITY_WIDTH, _RELIABILITY_HEIGHT = (
     _INSET + _SQUARE + 10,
     _ABOVE + _SQUARE + _BARS + 40,
@@ -305,7 +306,7 @@ def _shade_table(
 def draw_reliability(table: Floats, label: str, colour: str) -> Markup:
     """Draw observed frequency against mean predicted probability, with a bar for each count.
 
-    The line leaves out bins of one probability, whose frequency can only be 0 or 1.
+    The line leaves out bins of fewer than five probabilities, whose frequencies are mostly noise.
 
     Parameters
     ----------
@@ -348,7 +349,7 @@ def draw_reliability(table: Floats, label: str, colour: str) -> Markup:
             f"{number:g} {noun}, mean {total / number:.3f}; observed frequency "
             f"{n_positive / number:.3f}"
         )
-        if number > 1:
+        if number >= _FEWEST_IN_LINE:
             points.append(f"{x:.1f} {y:.1f}")
         spots.append(tag("circle", tag("title", hint), cx=x, cy=y, r=3.2))
         tall = _BARS * 0.85 * math.log1p(number) / largest

@@ -88,6 +88,8 @@ def _summarise(model: JudgedModel, lines: Mapping[str, ScoreLine]) -> str:
         return f"Without labels or probabilities, the errors on {n_samples} are not known."
     expected, final = float(model.scores.max(axis=1).mean()), model.composition.final
     text = f"By its own probabilities, the {subject} is right for {expected:.1%} of {n_samples}"
+    if model.composition.prior is not None:
+        final = None  # training promised nothing for this prior
     promised = "" if final is None else f", by training for {final.score[HEADLINE]:.1%}"
     return f"{text}{promised}; there are no labels to check this."
 
@@ -345,8 +347,9 @@ def _reliability_section(model: JudgedModel) -> Markup | None:
         plots.append(figure(caption, drawn))
     text = (
         "Observed frequency against predicted probability in bins: points below the dashed "
-        "line are overconfident. Bars show the number of probabilities in each bin on a "
-        f"logarithmic scale. At most {_MOST_CLASS_FIGURES} classes, the largest mean gap first."
+        "line are overconfident. The line leaves out bins of fewer than five probabilities. Bars "
+        "show the number of probabilities in each bin on a logarithmic scale. "
+        f"At most {_MOST_CLASS_FIGURES} classes, the largest mean gap first."
     )
     content = note(text), gallery(plots, "small")
     return section("reliability", "Reliability", content)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import count_things
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.markup import Child, Markup, tag
@@ -76,6 +76,12 @@ class Samples(NamedTuple):
         index = np.asarray(raw.index).tolist() if hasattr(raw, "iloc") else rows.tolist()
         names = [str(name) for name in index]
         columns = getattr(X, "columns", None) if feature_names is None else feature_names
+        n_features = np.shape(raw)[-1]
+        if columns is not None and len(columns) != n_features:
+            raise ArgumentError(
+                Argument("feature_names"),
+                f" must have a name for each of the {n_features} columns of X; got {len(columns)}.",
+            )
         return cls(found.classifier, found.transform(raw), raw, rows, names, n_given, columns)
 
     def describe(self, row: int) -> str:

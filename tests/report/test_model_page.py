@@ -11,14 +11,7 @@ import polytomy as pt
 from polytomy import ModelReport
 from polytomy.model.composition import Composition
 from report.models import KINDS, make_samples
-from report.pages import parse_page, table_of
-
-
-def column(place, caption, title):
-    """The texts of a column, by the heading."""
-    heads, *rows = table_of(place, caption)
-    k = [head.text for head in heads].index(title)
-    return [row[k].text for row in rows]
+from report.pages import column, parse_page, table_of
 
 
 @pytest.mark.parametrize("with_labels", [True, False])
@@ -200,8 +193,28 @@ def test_a_shifted_prior_is_pointed_out_with_what_to_do():
         pt.metrics.log_loss(y[rare], each.predict_proba(X[rare]), model.classes_)
         for each in (better, model)
     ]
-    assert f"the log-loss becomes {losses[0]:.3f} instead of {losses[1]:.3f}" in text
+    change = f"the log-loss becomes {losses[0]:.3f} instead of {losses[1]:.3f}"
+    assert losses[0] < losses[1]
+    assert f"corrects its probabilities: {change}" in text
     assert "with_prior" not in ModelReport(model, X, y).html
+    unlabelled = parse_page(ModelReport(model, X[rare]).html)
+    assert "The classes do not seem to be as frequent" in unlabelled.at("frequencies").text
+    assert "do not seem to be those that the model" in unlabelled.at("result").text
+
+
+def test_a_prior_that_would_make_the_probabilities_worse_is_not_recommended():
+    model, X, y = KINDS["one-vs-one"]()
+    # The samples of two classes have changed places, so the estimate is wrong.
+    own = np.flatnonzero((y > 1) | (np.arange(len(y)) % 8 == 0))
+    swapped = np.where(y[own] == 2, 3, np.where(y[own] == 3, 0, y[own]))
+    better = model.with_prior(model.estimate_prior(X[own]))
+    losses = [
+        pt.metrics.log_loss(swapped, each.predict_proba(X[own]), model.classes_)
+        for each in (better, model)
+    ]
+    assert losses[0] > losses[1]
+    text = parse_page(ModelReport(model, X[own], swapped).html).at("frequencies").text
+    assert f" would not help: the log-loss becomes {losses[0]:.3f} instead of" in text
 
 
 def test_a_solver_without_probabilities_gets_a_smaller_page():

@@ -7,7 +7,7 @@ from sklearn.metrics import mean_absolute_error, root_mean_squared_error
 
 import polytomy as pt
 from polytomy import ModelReport
-from report.pages import parse_page, table_of
+from report.pages import column, parse_page, table_of
 
 
 def make_values(seed, n_samples=300):
@@ -31,12 +31,6 @@ def samples():
 @pytest.fixture(scope="module")
 def report(regressor, samples):
     return ModelReport(regressor, *samples)
-
-
-def column(place, caption, title):
-    heads, *rows = table_of(place, caption)
-    k = [head.text for head in heads].index(title)
-    return [row[k].text for row in rows]
 
 
 def test_scores_are_next_to_those_of_training(report, regressor, samples):

@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.arguments import count_things
 from polytomy.learners.preparation import split_pipeline
 from polytomy.metrics.metric import check_labels
 from polytomy.model.composition import Composition
@@ -114,9 +115,9 @@ def find_class_indices(y: ArrayLike, classes: NDArray[Any], n_samples: int) -> N
             f" has the label {unknown[0]!r}, which the classifier was not trained with.",
         )
     if len(labels) != n_samples:
-        raise ArgumentError(
-            Argument("y"), f" has {len(labels)} labels for {n_samples} samples of X."
-        )
+        n_labels = count_things(len(labels), "label")
+        n_rows = count_things(n_samples, "sample")
+        raise ArgumentError(Argument("y"), f" has {n_labels} for {n_rows} of X.")
     return np.array([indices[label] for label in labels], dtype=np.intp)
 
 

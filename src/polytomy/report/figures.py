@@ -207,11 +207,7 @@ _SQUARE = 130.0
 _INSET, _ABOVE = 38.0, 8.0
 _BARS = 26.0  # height of the bars for the counts
 _FEWEST_IN_LINE = 5  # probabilities of a bin
-_RELIABILITY_WIDTH, _RELIABILITY_HEIGHT = (
-    _INSET + _SQUARE + 10,
-    _ABOVE + _SQUARE + _BARS + 40,
-)
-
+_RELIABILITY_WIDTH, _RELIABILITY_HEIGHT = _INSET + _SQUARE + 10, _ABOVE + _SQUARE + _BARS + 40
 
 Links = Mapping[tuple[int, int], str]
 """Addresses of cells of a confusion matrix."""
@@ -318,20 +314,10 @@ def draw_reliability(table: Floats, label: str, colour: str) -> Markup:
     across = Scale(0.0, 1.0, _INSET, _INSET + _SQUARE)
     up = Scale(0.0, 1.0, _ABOVE + _SQUARE, _ABOVE)
     bottom = _ABOVE + _SQUARE
+    diagonal = f"M{_INSET:g} {bottom:g}L{_INSET + _SQUARE:g} {_ABOVE:g}"
     drawn = [
-        tag(
-            "rect",
-            x=_INSET,
-            y=_ABOVE,
-            width=_SQUARE,
-            height=_SQUARE,
-            class_="field",
-        ),
-        tag(
-            "path",
-            d=f"M{_INSET:g} {bottom:g}L{_INSET + _SQUARE:g} {_ABOVE:g}",
-            class_="diagonal",
-        ),
+        tag("rect", x=_INSET, y=_ABOVE, width=_SQUARE, height=_SQUARE, class_="field"),
+        tag("path", d=diagonal, class_="diagonal"),
     ]
     for value in (0.0, 0.5, 1.0):
         drawn += [
@@ -360,13 +346,8 @@ def draw_reliability(table: Floats, label: str, colour: str) -> Markup:
         )
     line = tag("path", d="M" + "L".join(points)) if points else None
     drawn.append(tag("g", line, spots, class_=f"curve {colour}"))
-    axis = tag(
-        "text",
-        "predicted",
-        x=_INSET + _SQUARE / 2,
-        y=_RELIABILITY_HEIGHT - 8,
-        class_="axis mid",
-    )
+    place = {"x": _INSET + _SQUARE / 2, "y": _RELIABILITY_HEIGHT - 8}
+    axis = tag("text", "predicted", **place, class_="axis mid")
     side = draw_y_title("observed", _ABOVE + _SQUARE / 2)
     return svg(_RELIABILITY_WIDTH, _RELIABILITY_HEIGHT, label, drawn, axis, side)
 

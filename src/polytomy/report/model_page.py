@@ -100,7 +100,8 @@ def _result_section(
     warning = remark = None
     if priors is not None and priors.is_shifted:
         link = tag("a", "class frequencies", href="#frequencies")
-        text = ["The ", link, " are not those that the model assumes."]
+        verb = "are not" if priors.observed is not None else "do not seem to be"
+        text = ["The ", link, f" {verb} those that the model assumes."]
         warning = tag("p", text, class_="warning")
     if lines and model.composition.costs is not None:
         text = ["Scores are those of the likeliest class; predictions minimise the costs."]
@@ -423,15 +424,18 @@ def _frequencies_section(model: JudgedModel, priors: Priors | None) -> Markup | 
         table = details(f"All {len(names.values)} classes", table)
     warning = None
     if priors.is_shifted:
-        text: list[Child] = ["The classes are not as frequent as the model assumes"]
+        verb = "are not" if model.truth is not None else "do not seem to be"
+        text: list[Child] = [f"The classes {verb} as frequent as the model assumes"]
         if priors.estimated is not None:
             code = tag("code", "classifier.with_prior(classifier.estimate_prior(X))")
-            text += [", so its probabilities are off. ", code, " corrects them without training"]
+            effect = "corrects its probabilities"
             if model.truth is not None:
                 shifted = PriorShift(priors.estimated, priors.assumed).apply(model.scores)
                 labels = model.composition.classes
                 before, after = [metrics.log_loss(labels[model.truth], each, labels)
                                  for each in (model.scores, shifted)]  # fmt: skip
-                text.append(f": the log-loss becomes {after:.3f} instead of {before:.3f}")
+                effect = effect if after < before else "would not help"
+                effect += f": the log-loss becomes {after:.3f} instead of {before:.3f}"
+            text += [". Without training, ", code, f" {effect}"]
         warning = tag("p", text, ".", class_="warning")
     return section("frequencies", "Class frequencies", warning, table)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.arguments import count_things
 from polytomy.markup import Child, Markup, tag
 from polytomy.metrics.metric import as_floats
 from polytomy.regression import BinnedDistribution
@@ -102,7 +103,7 @@ def _show_distributions(
     shown, name = (predicted, "prediction") if truth is None else (truth, "true value")
     points = np.column_stack([np.arange(len(rows)), shown[rows]])
     titles = "sample, in the order of the predictions", name
-    label = f"Intervals of {len(rows)} samples"
+    label = f"Intervals of {count_things(len(rows), 'sample')}"
     figures = [figure(None, draw_points(points, titles, label, is_line=False, bars=bars))]
     text = f"Bars have 50% and 90% of the probability; dots are the {name}s."
     if truth is not None:

@@ -1,5 +1,8 @@
 """The numbers of a model report."""
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -96,6 +99,16 @@ def test_without_a_final_calibration_nothing_was_promised():
     model, X, y = KINDS["uncalibrated"]()
     lines = judge(model, X, y).compare_with_training(y)
     assert {line.verdict for line in lines.values()} == {"unknown"}
+
+
+def test_without_held_out_rows_training_has_promised_nothing(classifier):
+    X, y = make_samples(1)
+    model = copy(classifier)
+    final = replace(model.composition_.final, score={}, conformity=None)
+    model.composition_ = replace(model.composition_, final=final, out_of_fold=None)
+    report = pt.ModelReport(model, X, y)
+    assert report.summary.endswith("; training made no estimate to compare with.")
+    assert "by training" not in pt.ModelReport(model, X).summary
 
 
 def test_partitions_err_where_their_answers_are_on_the_wrong_side():

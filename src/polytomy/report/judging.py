@@ -208,7 +208,8 @@ class JudgedModel:
                 continue
             assert metric.losses is not None
             value, losses = metric.function(judged), metric.losses(judged)
-            noise, promised = np.nan, np.nan if final is None else final.score[name]
+            error = noise = standard_error(losses)
+            promised = np.nan if final is None else final.score.get(name, np.nan)
             if held_out is not None:
                 if self.composition.prior is not None:
                     promised = metric.function(held_out)
@@ -216,7 +217,7 @@ class JudgedModel:
                 spread = np.append(losses, metric.losses(held_out)).std(ddof=1)
                 n_held_out = held_out.weight.sum() ** 2 / (held_out.weight**2).sum()
                 noise = float(spread * np.sqrt(1 / len(losses) + 1 / n_held_out))
-            error, is_score = standard_error(losses), metric.larger_is_better
+            is_score = metric.larger_is_better
             lines[name] = ScoreLine(metric.title, value, error, promised, noise, is_score)
         return lines
 
@@ -226,7 +227,7 @@ class JudgedModel:
         if rows is None:
             return None
         truth, weight = rows.class_indices, rows.weight
-        proba = np.exp(rows.log_proba.astype(np.float64))
+        proba = rows.probabilities()
         if prior is not None:
             proba = prior.apply(proba)
             totals = np.bincount(truth, weight, proba.shape[1])

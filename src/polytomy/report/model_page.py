@@ -88,9 +88,10 @@ def _summarise(model: JudgedModel, lines: Mapping[str, ScoreLine]) -> str:
         return f"Without labels or probabilities, the errors on {n_samples} are not known."
     expected, final = float(model.scores.max(axis=1).mean()), model.composition.final
     text = f"By its own probabilities, the {subject} is right for {expected:.1%} of {n_samples}"
-    if model.composition.prior is not None:
-        final = None  # training promised nothing for this prior
-    promised = "" if final is None else f", by training for {final.score[HEADLINE]:.1%}"
+    promised = ""
+    # Training promised nothing for another prior, or if no rows are left to judge by.
+    if final is not None and HEADLINE in final.score and model.composition.prior is None:
+        promised = f", by training for {final.score[HEADLINE]:.1%}"
     return f"{text}{promised}; there are no labels to check this."
 
 

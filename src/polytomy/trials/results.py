@@ -600,12 +600,8 @@ class Results:
         return make_frame(self.rows(), "Use rows() for a list of dicts.")
 
     def __repr__(self) -> str:
-        trials, pairs, datasets = (
-            count_things(len(each), name)
-            for each, name in (
-                (self.records, "trial"), (self.pairs, "pair"), (self.datasets, "dataset")
-            )
-        )  # fmt: skip
+        things = {"trial": self.records, "pair": self.pairs, "dataset": self.datasets}
+        trials, pairs, datasets = [count_things(len(each), name) for name, each in things.items()]
         return f"<Results: {trials} of {pairs} on {datasets}>"
 
 

@@ -526,7 +526,9 @@ class ModelDataOptions(LoadOptions, FileOptions):
     """How to load a model and read data for it."""
 
     target: str | None = option(
-        metavar="COLUMN", help="Label column; as in training by default.", panel=DATA
+        metavar="COLUMN",
+        help="Label column, which `predict` ignores; as in training by default.",
+        panel=DATA,
     )
 
     @property

@@ -35,7 +35,12 @@ from polytomy.model.decisions import (
 )
 from polytomy.model.explanations import Explanations, explain_samples
 from polytomy.model.out_of_fold import FinalCalibration
-from polytomy.model.scheme_argument import SchemeArgument, members_of, scheme_from
+from polytomy.model.scheme_argument import (
+    SchemeArgument,
+    follows_labels,
+    members_of,
+    scheme_from,
+)
 from polytomy.model.sets import INTERVAL, SCORES, choose_sets
 from polytomy.scheme import Scheme, SchemeEnsemble
 
@@ -667,13 +672,14 @@ class AnsweringMixin:
         composition, change = remove_classes(self._fitted(), labels)
         if order is not None:
             order = [label for label in order if label not in change.removed]
-        return self._with_other_classes(composition, order, change)
+        return self._with_other_classes(composition, order, change, self.scheme)
 
     def _with_other_classes(
-        self, composition: Composition, order: list[Any] | None, change: ClassChange
+        self, composition: Composition, order: list[Any] | None, change: ClassChange, scheme: Any
     ) -> Self:
         given_order = None if self.class_order is None else order
-        other = self._copy_with(composition, scheme=composition.scheme, class_order=given_order)
+        own = scheme if follows_labels(scheme) else composition.scheme
+        other = self._copy_with(composition, scheme=own, class_order=given_order)
         other.__dict__.pop("reservoir_", None)
         other.classes_, other.class_order_ = composition.classes, order
         other.class_change_ = change

@@ -218,6 +218,20 @@ def test_estimators_with_probabilities_and_few_folds(samples):
     assert after.score(*make_samples(seed=5)) > 0.9
 
 
+class Unhashable(LogisticRegression):
+    """An estimator that compares by its parameters, as those of CatBoost do."""
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self.get_params() == other.get_params()
+
+    __hash__ = None
+
+
+def test_estimators_need_no_hash(samples):
+    known = fit_known(*samples, estimator=Unhashable())
+    assert known.with_classes(*samples).class_change_[2:] == (21, 7)
+
+
 def test_several_classes_and_text_labels(samples):
     X, y = samples
     names = np.array(["oak", "fir", "ash", "elm", "yew", "bay", "fig", "box"])

@@ -397,19 +397,19 @@ def _share_gamma(
     wanted : dichotomies to train
     before, binaries : dichotomies that have been trained, and their binaries
     """
-    gammas = {
-        id(each.estimator): binary.estimator.kernel.gamma
+    machines = {
+        id(each.estimator): (each.estimator, binary.estimator.kernel.gamma)
         for each, binary in zip(before, binaries, strict=True)
         if isinstance(binary.estimator, KernelMachine)
     }
-
-    @cache
-    def fix(estimator: Any) -> Any:
-        if id(estimator) not in gammas or not has_gamma_of_data([estimator]):
-            return estimator
-        return clone(estimator).set_params(gamma=gammas[id(estimator)])
-
-    return [each._replace(estimator=fix(each.estimator)) for each in wanted]
+    fixed = {
+        key: clone(estimator).set_params(gamma=gamma)
+        for key, (estimator, gamma) in machines.items()
+        if has_gamma_of_data([estimator])
+    }
+    return [
+        each._replace(estimator=fixed.get(id(each.estimator), each.estimator)) for each in wanted
+    ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

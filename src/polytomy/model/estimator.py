@@ -24,6 +24,7 @@ from polytomy.calibration.folds import RoutedSplitter, check_folds, choose_folds
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import (
     PRECISIONS,
+    VALIDATIONS,
     Parameter,
     is_boolean,
     is_count,
@@ -104,7 +105,7 @@ CLASSIFIER_CHECKS: dict[str, Callable[[Any], object]] = {
         Parameter("reservoir_size", "a number of rows, 0 or more", is_count),
         Parameter("prediction_dtype", "", _is_precision, PRECISIONS),
         CLASS_ORDER,
-        Parameter("validation", "", choices=("folds",), allows_none=True),
+        Parameter("validation", "", choices=VALIDATIONS, allows_none=True),
         Parameter("max_sides", "a whole number of sides, 2 or more", _is_limit, allows_none=True),
     ),
     "calibration": make_calibrator,

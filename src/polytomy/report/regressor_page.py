@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import count_things
+from polytomy.inputs.numbers import as_floats
 from polytomy.markup import Child, Markup, tag
-from polytomy.metrics.metric import as_floats
 from polytomy.regression import BinnedDistribution
 from polytomy.report.figures import draw_histogram, draw_points
 from polytomy.report.markup import Column, column_table, figure, gallery, note, section

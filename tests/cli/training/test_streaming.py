@@ -117,6 +117,7 @@ def test_a_pipe_cannot_be_read_twice(polytomy, rows):
         ("--passes 2", "--passes needs --stream"),
         ("--stream --folds 3", "--folds cannot be used with --stream"),
         ("--stream --class-weight balanced-per-partition", "needs all the data at once"),
+        ("--stream --validation folds", "--validation needs all the data at once"),
         ("--stream --target a", '"pine" is not a number'),
         ("--stream --one-hot", "--one-hot cannot be used with --stream"),
         ("--stream --scheme empirical", "data"),

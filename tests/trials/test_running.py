@@ -191,7 +191,7 @@ def test_a_full_disk_loses_only_the_trial_that_could_not_be_written(whole, tmp_p
             return writing(path)
 
         patch.setattr(store, "open_atomically", full)
-        with pytest.raises(OSError, match=r"No space left .*trials/one-001\.json"):
+        with pytest.raises(OSError, match=r"No space left .*one-001\.json"):
             run(DATASETS, **OPTIONS, folder=tmp_path)
     assert sorted(contents(tmp_path)) == ["one-000.json", "two-000.json"]
     assert scores(run(DATASETS, **OPTIONS, folder=tmp_path)) == scores(whole)

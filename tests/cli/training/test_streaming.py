@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import polytomy as pt
+from needs import needs_posix
 from polytomy.datasets import open_blocks, reading
 
 LABELS = np.array(["corn", "oak", "pine"])
@@ -148,6 +149,7 @@ main()
 """
 
 
+@needs_posix
 @pytest.mark.slow
 def test_parquet_larger_than_the_memory_is_trained_on_predicted_and_evaluated(tmp_path):
     arrow = pytest.importorskip("pyarrow")

@@ -12,6 +12,7 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 import polytomy as pt
+from needs import needs_posix
 from polytomy.datasets import read_data
 
 
@@ -173,7 +174,7 @@ def test_text_columns_need_no_header(polytomy, here):
     assert outcome.out.split() == ["prediction", *["1", "2"] * 8]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+@needs_posix
 @pytest.mark.usefixtures("hears_interrupts")
 def test_ctrl_c_ends_training_and_leaves_the_old_model(start, here, model):
     before = Path(model).read_bytes()

@@ -83,7 +83,7 @@ def evaluate(
 
     Example: `polytomy train iris.csv -o m.polytomy && polytomy evaluate m.polytomy iris.csv`
     """
-    check_output(report, model, data)
+    check_output(report, model, data, endings=(".html", ".htm"))
     loaded = LoadedModel(model, using)
     levels = sets.confidence_level
     blocks: Iterable[Data] = loaded.labelled_blocks(open_data(data))

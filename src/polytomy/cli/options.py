@@ -95,6 +95,7 @@ NAMES = {
     "scores": Names(["polytomy.metrics:METRICS"], where="needs_only_predictions"),
     "set_scores": Names(["polytomy.model.sets:SCORES"], before=["auto"]),
     "solvers": Names(["polytomy.solvers:METHODS"], before=["auto"]),
+    "validations": Names(["polytomy.inputs.arguments:VALIDATIONS"], after=["none"]),
     "zero_based": Names(before=["auto", "yes", "no"]),
 }
 
@@ -526,7 +527,9 @@ class ModelDataOptions(LoadOptions, FileOptions):
     """How to load a model and read data for it."""
 
     target: str | None = option(
-        metavar="COLUMN", help="Label column; as in training by default.", panel=DATA
+        metavar="COLUMN",
+        help="Label column, which `predict` ignores; as in training by default.",
+        panel=DATA,
     )
 
     @property

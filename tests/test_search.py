@@ -186,7 +186,7 @@ def test_a_verbose_search_reports_each_fold(iris, capsys):
         ),
         (
             {"candidates": [("adjacent", "prise")]},
-            r"""candidates has 'adjacent, prise': solver="prise" is not known\. Did you mean""",
+            r"""candidates has 'adjacent, prise': solver="prise" is not one of least-squares""",
         ),
         (
             {"candidates": ["tree", "one-vs-on"]},

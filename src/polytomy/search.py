@@ -331,16 +331,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         classifier.classes_, classifier.class_order_ = self.classes_, classifier.class_order
         members = [
             PoolMember(
-                scheme_from(
-                    each.scheme,
-                    self.classes_,
-                    X=setup.X,
-                    y=setup.y,
-                    random_state=classifier.random_state,
-                    class_order=classifier.class_order,
-                    warns_of_order=False,
-                    max_sides=setup.training.max_sides,
-                ),
+                self._make_scheme(each.scheme, classifier, setup),
                 setup.estimator if each.estimator is None else each.estimator,
                 each.solver,
             )
@@ -368,16 +359,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         """Train the classifier that was scored, with the models that its scheme names."""
         classifier = configure(classifier, self.best_candidate_)
         if classifier.models is not None:
-            scheme = scheme_from(
-                classifier.scheme,
-                self.classes_,
-                X=setup.X,
-                y=setup.y,
-                random_state=classifier.random_state,
-                class_order=classifier.class_order,
-                warns_of_order=False,
-                max_sides=setup.training.max_sides,
-            )
+            scheme = self._make_scheme(classifier.scheme, classifier, setup)
             named = set().union(*map(names_in, members_of(scheme)))
             models = {name: model for name, model in classifier.models.items() if name in named}
             classifier.set_params(models=models)
@@ -388,6 +370,21 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ClassOrderWarning)  # the search has warned
             self.best_estimator_ = classifier.fit(X, y, sample_weight, **fit_params)
+
+    def _make_scheme(
+        self, scheme: Any, classifier: PolytomyClassifier, setup: RaceSetup
+    ) -> Scheme | SchemeEnsemble:
+        """Return the scheme that a classifier trained on all the data has."""
+        return scheme_from(
+            scheme,
+            self.classes_,
+            X=setup.X,
+            y=setup.y,
+            random_state=classifier.random_state,
+            class_order=classifier.class_order,
+            warns_of_order=False,
+            max_sides=setup.training.max_sides,
+        )
 
     def _split_params(
         self, sample_weight: ArrayLike | None, given: dict[str, Any]

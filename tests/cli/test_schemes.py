@@ -143,7 +143,7 @@ def test_bytes_that_are_not_text_are_shown_with_their_place(polytomy, here):
 
 
 @pytest.mark.parametrize(
-    ("name", "start"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")]
+    ("name", "start"), [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml"), ("a.pdf", b"%PDF")]
 )
 @pytest.mark.parametrize("options", [(), ("--matrix",)])
 def test_show_writes_a_picture(polytomy, here, name, start, options):

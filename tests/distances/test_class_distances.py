@@ -90,7 +90,11 @@ def test_a_large_matrix_is_printed_in_part():
         ("ab", [[0, 1], [1, 2]], "the distance between 'b' and 'b' is 2.0; it must be 0 on the"),
         ("abc", [[0, 1], [1, 0]], r"has shape \(2, 2\); 3 classes need \(3, 3\)"),
         ("aa", [[0, 1], [1, 0]], "classes has a label twice"),
-        ("ab", [["x", "y"], ["z", "w"]], "entries that are not numbers"),
+        (
+            "ab",
+            [["x", "y"], ["z", "w"]],
+            "the distance matrix cannot be read as an array of numbers",
+        ),
     ],
 )
 def test_invalid_matrices_are_refused(classes, matrix, words):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-__all__ = ["Element", "parse_page", "table_of", "titles_of"]
+__all__ = ["Element", "column", "parse_page", "table_of", "titles_of"]
 
 _VOID = frozenset({"br", "hr", "meta"})
 
@@ -91,3 +91,10 @@ def table_of(place: Element, caption: str) -> list[list[Element]]:
 def titles_of(drawn: str, class_: str) -> list[str]:
     """Return the tooltips of a class of elements in a figure."""
     return [each.find("title")[0].text for each in parse_page(drawn).find(class_=class_)]
+
+
+def column(place: Element, caption: str, title: str) -> list[str]:
+    """Return the texts of a column of the table with this caption, by its heading."""
+    heads, *rows = table_of(place, caption)
+    k = [head.text for head in heads].index(title)
+    return [row[k].text for row in rows]

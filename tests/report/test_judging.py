@@ -1,14 +1,20 @@
 """The numbers of a model report."""
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.special import softmax
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, log_loss
 
 import polytomy as pt
+from polytomy.model.decisions import maximise_likelihood
 from polytomy.report.judging import JudgedModel, Priors
 from polytomy.report.model_parts import Samples, draw_rows
 from report.models import KINDS, make_samples
@@ -39,8 +45,25 @@ def test_scores_are_those_of_scikit_learn(classifier):
     proba = classifier.predict_proba(X)
     assert lines["accuracy"].value == pytest.approx(accuracy_score(y, classifier.predict(X)))
     assert lines["log_loss"].value == pytest.approx(log_loss(y, proba))
-    promised = {name: line.promised for name, line in lines.items()}
-    assert promised == classifier.out_of_fold_score_
+    assert list(lines) == ["accuracy", "log_loss", "brier_score"]
+    for name, line in lines.items():
+        assert line.promised == classifier.out_of_fold_score_[name]
+
+
+def test_with_another_prior_training_promises_what_it_found_at_those_frequencies(classifier):
+    X, y = make_samples(1)
+    prior = np.array([0.7, 0.1, 0.1, 0.1])
+    rows = classifier.composition_.with_conformity().final.conformity
+    proba = np.exp(rows.log_proba.astype(float)) * prior / classifier.prior_
+    weight = (prior / np.bincount(rows.class_indices))[rows.class_indices]
+    promised = accuracy_score(rows.class_indices, proba.argmax(axis=1), sample_weight=weight)
+    loss = log_loss(rows.class_indices, proba / proba.sum(axis=1, keepdims=True),
+                    sample_weight=weight)  # fmt: skip
+    lines = judge(classifier.with_prior(prior), X, y).compare_with_training(y)
+    assert lines["accuracy"].promised == pytest.approx(promised)
+    assert lines["log_loss"].promised == pytest.approx(loss)
+    # The prior itself raises the accuracy: training alone had promised less.
+    assert promised > classifier.out_of_fold_score_["accuracy"]
 
 
 def test_the_standard_errors_of_an_accuracy_are_those_of_a_share(classifier):
@@ -76,6 +99,16 @@ def test_without_a_final_calibration_nothing_was_promised():
     model, X, y = KINDS["uncalibrated"]()
     lines = judge(model, X, y).compare_with_training(y)
     assert {line.verdict for line in lines.values()} == {"unknown"}
+
+
+def test_without_held_out_rows_training_has_promised_nothing(classifier):
+    X, y = make_samples(1)
+    model = copy(classifier)
+    final = replace(model.composition_.final, score={}, conformity=None)
+    model.composition_ = replace(model.composition_, final=final, out_of_fold=None)
+    report = pt.ModelReport(model, X, y)
+    assert report.summary.endswith("; training made no estimate to compare with.")
+    assert "by training" not in pt.ModelReport(model, X).summary
 
 
 def test_partitions_err_where_their_answers_are_on_the_wrong_side():
@@ -131,13 +164,48 @@ def test_the_estimated_prior_is_that_of_the_classifier():
         assert priors.estimated == pytest.approx(model.estimate_prior(X), abs=1e-4)
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(2, 20), st.integers(100, 10_000))
-def test_samples_with_the_assumed_frequencies_seldom_seem_shifted(seed, n_classes, n_samples):
+_SIZES = st.integers(50, 5000)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 20), _SIZES, st.one_of(_SIZES, st.just(np.inf)))
+def test_samples_with_the_assumed_frequencies_seldom_seem_shifted(
+    seed, n_classes, n_samples, n_training
+):
     rng = np.random.default_rng(seed)
-    assumed = rng.dirichlet(np.full(n_classes, 5.0))
-    draws = rng.multinomial(n_samples, assumed, size=50) / n_samples
-    n_shifted = sum(Priors(assumed, each, None, n_samples).is_shifted for each in draws)
-    assert n_shifted <= 10
+    true = rng.dirichlet(np.full(n_classes, 1.0))
+    n_shifted = 0
+    for observed in rng.multinomial(n_samples, true, size=50) / n_samples:
+        is_given = n_training == np.inf
+        assumed = true if is_given else rng.multinomial(n_training, true) / n_training
+        n_shifted += Priors(assumed, observed, None, n_samples, n_training, 0.0).is_shifted
+    # One in a hundred is; seven of fifty or more have a probability of 5e-7.
+    assert n_shifted <= 6
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 8), st.floats(0.3, 3.0))
+def test_without_labels_calibrated_probabilities_seldom_seem_shifted(seed, n_classes, certainty):
+    rng = np.random.default_rng(seed)
+    prior = rng.dirichlet(np.full(n_classes, 5.0))
+    n_shifted = 0
+    for _ in range(20):
+        # A sample is its class plus noise; the probabilities are those of Bayes' rule.
+        truth = rng.choice(n_classes, size=300, p=prior)
+        noisy = np.eye(n_classes)[truth] + rng.normal(size=(300, n_classes)) / certainty
+        proba = softmax(noisy * certainty**2 + np.log(prior), axis=1)
+        estimated = maximise_likelihood(proba, prior)
+        evidence = np.mean(np.log(proba @ (estimated / prior)))
+        n_shifted += Priors(prior, None, estimated, 300, np.inf, evidence).is_shifted
+    assert n_shifted <= 3
+
+
+def test_the_evidence_of_a_shift_is_a_likelihood_ratio(classifier):
+    X, _ = make_samples(1)
+    found = judge(classifier, X).compare_priors()
+    ratios = classifier.predict_proba(X) @ (found.estimated / found.assumed)
+    assert found.evidence == pytest.approx(np.log(ratios).mean(), rel=1e-6)
+    assert found.n_training == 200
+    prior = judge(classifier.with_prior([0.7, 0.1, 0.1, 0.1]), X).compare_priors()
+    assert prior.n_training == np.inf
 
 
 def test_other_frequencies_are_a_shift(classifier):
@@ -157,7 +225,15 @@ def test_samples_to_look_at_are_the_closest_races_and_the_most_certain_errors():
     assert margins[chosen["Least sure"]] == pytest.approx(np.sort(margins)[:10])
     wrong = np.flatnonzero(model.predict(X) != y)
     worst = wrong[np.argsort(-margins[wrong])][:10]
-    assert margins[chosen["Wrong with certainty"]] == pytest.approx(margins[worst])
+    assert margins[chosen["Wrong, the most certain first"]] == pytest.approx(margins[worst])
+
+
+def test_errors_because_of_costs_are_not_errors_of_certainty():
+    model, X, y = KINDS["costs"]()
+    wrong = judge(model, X, y).chosen["Wrong, the most certain first"]
+    likeliest = model.classes_[model.predict_proba(X).argmax(axis=1)]
+    is_wrong = (likeliest != y) & (model.predict(X) == likeliest)
+    assert sorted(wrong) == np.flatnonzero(is_wrong).tolist()
 
 
 def test_features_are_described_by_name_or_number():
@@ -175,12 +251,25 @@ def test_features_are_described_by_name_or_number():
     assert samples.names[3] == "plant 3"
 
 
+def test_each_column_has_one_name(classifier):
+    X, _ = make_samples(1)
+    words = "feature_names must have a name for each of the 5 columns of X; got 3"
+    for samples in (X, X.tolist(), csr_array(X)):
+        with pytest.raises(pt.ArgumentError, match=words):
+            Samples.draw(classifier, samples, 1000, ["a", "b", "c"])
+        assert Samples.draw(classifier, samples, 1000, list("abcde")).feature_names[0] == "a"
+
+
 def test_labels_that_do_not_fit_are_refused(classifier):
     X, y = make_samples(1)
     with pytest.raises(pt.ArgumentError, match="y has 3 labels for 200 samples of X"):
         judge(classifier, X, y[:3])
     with pytest.raises(pt.ArgumentError, match="y has the label 9, which the classifier was not"):
         judge(classifier, X, y + 9 * (y == 0))
+    with pytest.raises(pt.ArgumentError, match=r"y has shape \(200, 1\); it needs one label for"):
+        judge(classifier, X, y[:, None])
+    with pytest.raises(pt.ArgumentError, match=r"y\[0\] is nan, which is not a label"):
+        judge(classifier, X, np.full(200, np.nan))
     with pytest.raises(pt.ArgumentError, match="X has no samples"):
         judge(classifier, X[:0])
     alone = pt.PolytomyClassifier(LogisticRegression()).fit(X, np.zeros(len(X)))

@@ -9,15 +9,9 @@ from sklearn.naive_bayes import GaussianNB
 
 import polytomy as pt
 from polytomy import ModelReport
+from polytomy.model.composition import Composition
 from report.models import KINDS, make_samples
-from report.pages import parse_page, table_of
-
-
-def column(place, caption, title):
-    """The texts of a column, by the heading."""
-    heads, *rows = table_of(place, caption)
-    k = [head.text for head in heads].index(title)
-    return [row[k].text for row in rows]
+from report.pages import column, parse_page, table_of
 
 
 @pytest.mark.parametrize("with_labels", [True, False])
@@ -115,9 +109,17 @@ def test_explanations_are_those_of_the_classifier():
         )
 
 
-def test_prediction_sets_are_judged_by_level():
-    model, X, y = KINDS["one-vs-one"]()
-    page = parse_page(ModelReport(model, X, y).html)
+@pytest.mark.parametrize("kind", ["one-vs-one", "prior", "costs"])
+def test_prediction_sets_are_judged_by_level(kind, monkeypatch):
+    model, X, y = KINDS[kind]()
+    asked = []
+    scores = Composition.scores
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            Composition, "scores", lambda *arguments: asked.append(1) or scores(*arguments)
+        )
+        page = parse_page(ModelReport(model, X, y).html)
+    assert len(asked) == 1  # of many binaries, answers take most of the time
     sets = model.predict_set(X, [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99])
     coverage = pt.metrics.set_coverage(y, sets, model.classes_)
     shown = column(page.at("sets"), "By confidence level", "coverage")
@@ -138,6 +140,48 @@ def test_the_cost_of_errors_is_shown_where_costs_are_set():
     assert 'id="costs"' not in ModelReport(plain, X, y).html
 
 
+def test_a_probability_is_that_of_the_class_that_is_predicted():
+    model, X, y = KINDS["costs"]()
+    page = parse_page(ModelReport(model, X, y).html)
+    proba, predicted = model.predict_proba(X), model.predict(X)
+    caption, named = "Samples on the wrong side, the most certain first", 0
+    panels = [each for each in page.at("scheme").find("section", "panel") if caption in each.text]
+    rows = [row for panel in panels for row in table_of(panel, caption)[1:]]
+    for row in rows:
+        sample = int(row[0].text)
+        is_named = predicted[sample] != -1
+        named += is_named
+        expected = f"{proba[sample, predicted[sample]]:.3f}" if is_named else ""
+        assert row[3].text == expected
+    assert 0 < named < len(rows)
+    assert ": no prediction, truly " in page.at("samples").text
+
+
+def test_with_costs_the_scores_are_those_of_the_likeliest_class():
+    model, X, y = KINDS["costs"]()
+    likeliest = model.classes_[model.predict_proba(X).argmax(axis=1)]
+    share = np.mean(likeliest == y)
+    assert ModelReport(model, X, y).summary.startswith(
+        f"The likeliest class is right for {share:.1%} of these 200 samples; "
+    )
+
+
+def test_one_sample_is_not_these_samples():
+    model, X, y = KINDS["one-vs-one"]()
+    report = ModelReport(model, X[:1], y[:1])
+    assert report.summary.startswith("The classifier is right for 100.0% of 1 sample; training")
+    heads, *rows = table_of(parse_page(report.html), "Scores")
+    assert [head.text for head in heads][2] == "±"
+    assert {row[2].text for row in rows} == {""}  # a single loss has no standard error
+
+
+def test_without_labels_training_is_quoted_only_for_its_own_prior():
+    model, X, _ = KINDS["one-vs-one"]()
+    share = model.out_of_fold_score_["accuracy"]
+    assert f", by training for {share:.1%}; there are no labels" in ModelReport(model, X).summary
+    assert "by training" not in ModelReport(KINDS["prior"]()[0], X).summary
+
+
 def test_a_shifted_prior_is_pointed_out_with_what_to_do():
     model, X, y = KINDS["one-vs-one"]()
     rare = np.flatnonzero((y != 0) | (np.arange(len(y)) % 10 == 0))
@@ -149,8 +193,28 @@ def test_a_shifted_prior_is_pointed_out_with_what_to_do():
         pt.metrics.log_loss(y[rare], each.predict_proba(X[rare]), model.classes_)
         for each in (better, model)
     ]
-    assert f"the log-loss becomes {losses[0]:.3f} instead of {losses[1]:.3f}" in text
+    change = f"the log-loss becomes {losses[0]:.3f} instead of {losses[1]:.3f}"
+    assert losses[0] < losses[1]
+    assert f"corrects its probabilities: {change}" in text
     assert "with_prior" not in ModelReport(model, X, y).html
+    unlabelled = parse_page(ModelReport(model, X[rare]).html)
+    assert "The classes do not seem to be as frequent" in unlabelled.at("frequencies").text
+    assert "do not seem to be those that the model" in unlabelled.at("result").text
+
+
+def test_a_prior_that_would_make_the_probabilities_worse_is_not_recommended():
+    model, X, y = KINDS["one-vs-one"]()
+    # The samples of two classes have changed places, so the estimate is wrong.
+    own = np.flatnonzero((y > 1) | (np.arange(len(y)) % 8 == 0))
+    swapped = np.where(y[own] == 2, 3, np.where(y[own] == 3, 0, y[own]))
+    better = model.with_prior(model.estimate_prior(X[own]))
+    losses = [
+        pt.metrics.log_loss(swapped, each.predict_proba(X[own]), model.classes_)
+        for each in (better, model)
+    ]
+    assert losses[0] > losses[1]
+    text = parse_page(ModelReport(model, X[own], swapped).html).at("frequencies").text
+    assert f" would not help: the log-loss becomes {losses[0]:.3f} instead of" in text
 
 
 def test_a_solver_without_probabilities_gets_a_smaller_page():
@@ -185,3 +249,4 @@ def test_hundreds_of_classes_fit_on_a_small_page():
     html = ModelReport(model, X, y).html
     assert len(html.encode()) < 4e6
     assert "A matrix of 300 classes is too large to draw." in html
+    assert "The scheme is too large to draw. Click a name in the table to see" in html

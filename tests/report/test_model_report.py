@@ -51,6 +51,11 @@ def test_other_models_are_refused(wrong):
         ModelReport(wrong, X, y)
 
 
+def test_a_class_is_not_a_fitted_model():
+    with pytest.raises(TypeError, match="is a class, not an instance"):
+        ModelReport(PolytomyClassifier, *make_samples())
+
+
 def test_max_samples_is_checked(report):
     model, X, y = KINDS["direct"]()
     with pytest.raises(ArgumentError, match="max_samples"):

@@ -7,7 +7,7 @@ from sklearn.metrics import mean_absolute_error, root_mean_squared_error
 
 import polytomy as pt
 from polytomy import ModelReport
-from report.pages import parse_page, table_of
+from report.pages import column, parse_page, table_of
 
 
 def make_values(seed, n_samples=300):
@@ -31,12 +31,6 @@ def samples():
 @pytest.fixture(scope="module")
 def report(regressor, samples):
     return ModelReport(regressor, *samples)
-
-
-def column(place, caption, title):
-    heads, *rows = table_of(place, caption)
-    k = [head.text for head in heads].index(title)
-    return [row[k].text for row in rows]
 
 
 def test_scores_are_next_to_those_of_training(report, regressor, samples):
@@ -105,6 +99,27 @@ def test_without_true_values_the_page_shows_what_is_known(regressor, samples):
     widths = regressor.predict_distribution(X).std()
     rows = [int(name) for name in column(page, "Least sure samples", "sample")]
     assert rows == np.argsort(-widths, kind="stable")[:12].tolist()
+
+
+def test_small_errors_do_not_make_the_noise_small(regressor, samples):
+    X, y = samples
+    scores = regressor.predict_distribution(X).crps(y)
+    own = np.argsort(scores)[:100]
+    _, crps, *_ = table_of(parse_page(ModelReport(regressor, X[own], y[own]).html), "Scores")
+    error = scores[own].std(ddof=1) / 10
+    promised = regressor.out_of_fold_score_["crps"]
+    ratio = np.sqrt(1 + 100 / regressor.interval_correction_.n_effective)
+    assert crps[2].text == f"{error:.2g}"
+    assert crps[5].text == f"{error * ratio * promised / scores[own].mean():.2g}"
+
+
+def test_a_few_samples_do_not_tell_what_is_noise(regressor, samples):
+    X, y = samples
+    for n_samples, named in ((1, "1 sample"), (9, "these 9 samples")):
+        report = ModelReport(regressor, X[:n_samples], y[:n_samples])
+        assert report.summary.startswith(f"The mean CRPS of {named} is ")
+        assert report.summary.endswith(", but the samples are too few to compare.")
+        assert set(column(parse_page(report.html), "Scores", "difference is")) == {"unknown"}
 
 
 def test_values_that_do_not_fit_are_refused(regressor, samples):

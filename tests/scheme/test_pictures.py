@@ -55,6 +55,26 @@ def test_a_picture_has_every_class_and_every_row_of_the_codes_once(scheme):
     assert [each.attributes["href"] for each in page.find("a")] == [links[k] for k in firsts]
 
 
+def test_a_wide_matrix_has_its_classes_on_both_sides():
+    def positions(scheme):
+        texts = parse_page(draw_scheme(scheme)).find("text")
+        return [(each.text, float(each.attributes["x"])) for each in texts]
+
+    wide = one_vs_one(list("abcdefghijklmnopqrstuvwxyz"))
+    right, left = positions(wide)[::2], positions(wide)[1::2]
+    assert [text for text, _ in left] == [text for text, _ in right] == list(wide.classes)
+    assert max(x for _, x in left) < 30
+    assert len(positions(one_vs_one(list("abcd")))) == 4
+
+
+def test_wide_letters_fit_into_the_picture():
+    widths = [
+        float(parse_page(draw_scheme(parse(f"m {{a {label}}}"))).find("svg")[0].attributes["width"])
+        for label in ("bbbbbbbb", "漢漢漢漢")
+    ]
+    assert widths[0] == widths[1]
+
+
 @given(st.integers(3, 8).flatmap(coding_matrices))
 def test_a_column_has_the_signs_of_its_row(code):
     assume(code.n_partitions > 1)

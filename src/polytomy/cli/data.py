@@ -171,10 +171,12 @@ def align_columns(rows: Sequence[Sequence[str]], n_left: int) -> list[str]:
     ]
 
 
-def check_output(output: Path | None, *sources: str) -> None:
+def check_output(output: Path | None, *sources: str, endings: Sequence[str] = ()) -> None:
     """Raise ArgumentError if a file cannot be written, before any work is done."""
     if output is None:
         return
+    if endings and output.suffix.lower() not in endings:
+        raise ArgumentError(f"{output} must end with one of {', '.join(endings)}")
     if any(output.resolve() == Path(source).resolve() for source in sources):
         raise ArgumentError(f"{output} is also an input file; choose another output file")
     if output.is_dir():

@@ -20,16 +20,13 @@ from polytomy.cli.data import (
 from polytomy.cli.loaded_models import LoadedModel
 from polytomy.cli.options import (
     AS_JSON,
-    DATA,
     DataFile,
-    FileOptions,
-    LoadOptions,
+    ModelDataOptions,
     ModelFile,
     SetOptions,
     flag,
     name_given,
     option,
-    parse_column,
     refuse_options,
 )
 from polytomy.cli.predicting import predict_sets
@@ -67,12 +64,8 @@ def evaluate(
     model: ModelFile,
     data: DataFile,
     *,
-    reading: FileOptions,
-    loading: LoadOptions,
+    using: ModelDataOptions,
     sets: SetOptions,
-    target: str | None = option(
-        metavar="COLUMN", help="Label column; as in training by default.", panel=DATA
-    ),
     structure: StructureOptions,
     report: Path | None = option(
         metavar="FILE",
@@ -90,11 +83,10 @@ def evaluate(
 
     Example: `polytomy train iris.csv -o m.polytomy && polytomy evaluate m.polytomy iris.csv`
     """
-    check_output(report, model, data)
-    loaded = LoadedModel(model, loading, reading)
-    column = None if target is None else parse_column(target)
+    check_output(report, model, data, endings=(".html", ".htm"))
+    loaded = LoadedModel(model, using)
     levels = sets.confidence_level
-    blocks: Iterable[Data] = loaded.labelled_blocks(open_data(data), column)
+    blocks: Iterable[Data] = loaded.labelled_blocks(open_data(data))
     if report is not None:
         blocks = list(blocks)
         _write_report(loaded, blocks, data, report)

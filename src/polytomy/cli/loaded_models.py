@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from polytomy.cli.options import FileOptions, LoadOptions
+from polytomy.cli.options import ModelDataOptions
 from polytomy.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
@@ -26,15 +26,14 @@ class LoadedModel:
     Parameters
     ----------
     path : model file of any kind
-    loading : how to load it
-    reading : how to read its data; LIBSVM data by default as in training
+    options : how to load it and read its data; LIBSVM data by default as in training
     """
 
-    def __init__(self, path: str, loading: LoadOptions, reading: FileOptions) -> None:
+    def __init__(self, path: str, options: ModelDataOptions) -> None:
         from polytomy.persistence import FileKind, open_model, read_info
 
-        n_features = loading.n_features
-        self._opened = open_model(path, trusted=tuple(loading.trusted or ()))
+        n_features = options.n_features
+        self._opened = open_model(path, trusted=tuple(options.trusted or ()))
         model = self._make(n_features)
         is_own = self._opened.kind is FileKind.OWN
         self._may_widen = not is_own and n_features is None
@@ -50,9 +49,9 @@ class LoadedModel:
             "features": metadata.get("columns") or metadata.get("n_columns") or known,
             "categories": metadata.get("categories") or "refuse",
             "missing": metadata.get("missing") or "refuse",
-            **reading.reading(),
+            **options.reading(),
         }
-        if reading.zero_based == "auto" and metadata.get("zero_based") is not None:
+        if options.zero_based == "auto" and metadata.get("zero_based") is not None:
             # Data to predict may happen to lack feature 0, so it is read like the training data.
             self._options["zero_based"] = metadata["zero_based"]
         # A model trained on dense data, or by libAGF with borders or a normalisation, may not
@@ -62,6 +61,7 @@ class LoadedModel:
         self._needs_dense = is_dense or is_scaled or self._has_borders()
         if self._needs_dense and known is not None:
             self._options["n_rows"] = max(1, _DENSE_BYTES // (8 * known))
+        self._given_column = options.column
         self._target: str | int = metadata.get("target", -1)
 
     def _make(self, n_features: int | None) -> Any:
@@ -140,10 +140,10 @@ class LoadedModel:
         hierarchy = find_hierarchy(self.core.composition_.arrangements)
         return descend_nodes(*hierarchy, probabilities, max_depth, min_probability)
 
-    def unlabelled_blocks(self, data: Source, target: str | int | None) -> Iterator[Data]:
+    def unlabelled_blocks(self, data: Source) -> Iterator[Data]:
         """Return the samples of a file in blocks, with or without a label column in the file."""
-        if target is not None:
-            return self._blocks(data, target)
+        if self._given_column is not None:
+            return self._blocks(data, self._given_column)
         try:
             return self._blocks(data, None)
         except DataError as error:
@@ -153,11 +153,9 @@ class LoadedModel:
             except DataError:
                 raise error from None
 
-    def labelled_blocks(
-        self, data: Source, target: str | int | None, *, any_label: bool = False
-    ) -> Iterator[Data]:
+    def labelled_blocks(self, data: Source, *, any_label: bool = False) -> Iterator[Data]:
         """Return the samples and labels of a file in blocks; labels may have to be known."""
-        column = self._target if target is None else target
+        column = self._target if self._given_column is None else self._given_column
         classes = None if any_label or self.regressor is not None else self.classes
         return self._blocks(data, column, classes)
 

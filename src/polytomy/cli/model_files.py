@@ -12,16 +12,14 @@ from polytomy.cli.data import check_output, has_terminal, open_data, print_answe
 from polytomy.cli.loaded_models import LoadedModel
 from polytomy.cli.options import (
     AS_JSON,
-    DATA,
     DataFile,
-    FileOptions,
     LoadOptions,
+    ModelDataOptions,
     ModelFile,
     OptionalDataFile,
     default_of,
     given,
     option,
-    parse_column,
 )
 from polytomy.errors import ArgumentError
 from polytomy.inputs.arguments import count_things, shorten
@@ -156,11 +154,7 @@ def compress(
         "-o", "--output", metavar="FILE", help="File to write: .polytomy.", default=MISSING
     ),
     compression: CompressionOptions,
-    reading: FileOptions,
-    loading: LoadOptions,
-    target: str | None = option(
-        metavar="COLUMN", help="Label column; as in training by default.", panel=DATA
-    ),
+    using: ModelDataOptions,
     as_json: bool = AS_JSON,
 ) -> None:
     """Approximate the support vector machines of a model, for faster predictions.
@@ -171,9 +165,8 @@ def compress(
     -o fast.polytomy --method fourier`
     """
     check_output(output, model, data)
-    loaded = _load_to_change(model, output, loading, reading, "compressed")
-    column = None if target is None else parse_column(target)
-    X, y = _join_blocks(loaded, loaded.labelled_blocks(open_data(data), column))
+    loaded = _load_to_change(model, output, using, "compressed")
+    X, y = _join_blocks(loaded, loaded.labelled_blocks(open_data(data)))
     verbose = int(has_terminal())
     fast = loaded.core.set_params(verbose=verbose).compress(X, y, **given(compression))
     _save(loaded, fast.set_params(verbose=0), output)
@@ -194,11 +187,7 @@ def extend(
         metavar="LABEL",
         help="Class to remove (repeatable), before new ones are added.",
     ),
-    reading: FileOptions,
-    loading: LoadOptions,
-    target: str | None = option(
-        metavar="COLUMN", help="Label column; as in training by default.", panel=DATA
-    ),
+    using: ModelDataOptions,
     as_json: bool = AS_JSON,
 ) -> None:
     """Add the new classes in DATA to a model, or remove classes, without training it again.
@@ -215,14 +204,13 @@ def extend(
     check_output(output, model, *([] if data is None else [data]))
     if data is None and not labels:
         raise ArgumentError("there is nothing to change. Give DATA with new classes, or --without.")
-    loaded = _load_to_change(model, output, loading, reading, "extended")
+    loaded = _load_to_change(model, output, using, "extended")
     changed, texts = loaded.core, []
     if labels:
         changed = changed.without_classes(_as_labels(labels, loaded.classes))
         texts.append(f"removed {', '.join(labels)}")
     if data is not None:
-        column = None if target is None else parse_column(target)
-        X, y = _join_blocks(loaded, loaded.labelled_blocks(open_data(data), column, any_label=True))
+        X, y = _join_blocks(loaded, loaded.labelled_blocks(open_data(data), any_label=True))
         changed = changed.with_classes(X, _as_labels(y, loaded.classes))
         texts.append(f"added {', '.join(map(str, changed.class_change_.added))}")
     _save(loaded, changed, output)
@@ -231,13 +219,11 @@ def extend(
     print_answer(facts, f"{output}: {'; '.join(texts)}; {change}", as_json)
 
 
-def _load_to_change(
-    model: str, output: Path, loading: LoadOptions, reading: FileOptions, verb: str
-) -> LoadedModel:
+def _load_to_change(model: str, output: Path, using: ModelDataOptions, verb: str) -> LoadedModel:
     """Return a loaded classifier; ArgumentError if the changed one cannot be written."""
     if output.suffix != ".polytomy":
         raise ArgumentError(f"{output}: the name must end in .polytomy")
-    loaded = LoadedModel(model, loading, reading)
+    loaded = LoadedModel(model, using)
     if loaded.regressor is not None:
         raise ArgumentError(f"{model} is a regressor; only classifiers can be {verb}")
     return loaded

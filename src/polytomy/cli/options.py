@@ -457,7 +457,7 @@ class DataOptions(FileOptions):
     @property
     def column(self) -> str | int:
         """The label column: an integer is a position, other text a name."""
-        return parse_column(self.target)
+        return parse_integer(self.target)
 
     def reading(self) -> dict[str, Any]:
         """Return the arguments of the functions that read data."""
@@ -522,6 +522,22 @@ class LoadOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ModelDataOptions(LoadOptions, FileOptions):
+    """How to load a model and read data for it."""
+
+    target: str | None = option(
+        metavar="COLUMN",
+        help="Label column, which `predict` ignores; as in training by default.",
+        panel=DATA,
+    )
+
+    @property
+    def column(self) -> str | int | None:
+        """The label column; None if it is not given."""
+        return None if self.target is None else parse_integer(self.target)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ClusterOptions:
     """Where to run."""
 
@@ -560,8 +576,8 @@ class SetOptions:
     )
 
 
-def parse_column(text: str) -> str | int:
-    """Return the column that an option names: an integer is a position, other text a name."""
+def parse_integer(text: str) -> str | int:
+    """Return the integer that a text spells, or else the text."""
     try:
         return int(text)
     except ValueError:

@@ -21,18 +21,16 @@ from polytomy.cli.data import (
 )
 from polytomy.cli.loaded_models import LoadedModel
 from polytomy.cli.options import (
-    DATA,
     DECISIONS,
     DataFile,
-    FileOptions,
-    LoadOptions,
+    ModelDataOptions,
     ModelFile,
     SetOptions,
     flag,
     given,
     name_given,
     option,
-    parse_column,
+    parse_integer,
     refuse_options,
 )
 from polytomy.errors import ArgumentError
@@ -177,10 +175,7 @@ def parse_reject_label(text: str | None, labels: Sequence[Any]) -> Any:
     """Return the label for no prediction, as a number if it is one and the classes are numbers."""
     if text is None or any(isinstance(label, str) for label in labels):
         return text
-    try:
-        return int(text)
-    except ValueError:
-        return text
+    return parse_integer(text)
 
 
 def _find_label(text: str, labels: Sequence[Any], source: str) -> Any:
@@ -267,17 +262,8 @@ def predict(
     answer: AnswerOptions,
     decisions: DecisionOptions,
     sets: SetOptions,
-    reading: FileOptions,
-    loading: LoadOptions,
-    target: str | None = option(
-        metavar="COLUMN", help="Label column to ignore; detected by default.", panel=DATA
-    ),
-    output: Path | None = option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="Write the CSV to a file.",
-    ),
+    using: ModelDataOptions,
+    output: Path | None = option("-o", "--output", metavar="FILE", help="Write the CSV to a file."),
     escape: bool = flag(
         "--escape/--no-escape",
         "Put an apostrophe before labels that a spreadsheet would run as formulas.",
@@ -297,12 +283,11 @@ def predict(
     for other in ("--proba", "--set"):
         if {"--top", other} <= set(chosen):
             raise ArgumentError(f"--top and {other} cannot be used together; leave one out")
-    loaded = LoadedModel(model, loading, reading)
-    column = None if target is None else parse_column(target)
+    loaded = LoadedModel(model, using)
     if loaded.regressor is not None:
         refuse_options(chosen, "is only for classifiers; use --quantiles or --interval")
         head, predict_rows = _prepare_numbers(loaded, numbers)
-        blocks = loaded.unlabelled_blocks(open_data(data), column)
+        blocks = loaded.unlabelled_blocks(open_data(data))
         _write_rows(blocks, head, predict_rows, output, escape)
         return
     refuse_options(name_given(numbers), "is only for regressors, trained with train --regress")
@@ -312,7 +297,7 @@ def predict(
     if answer.k is not None:
         check_top_k(answer.k, len(loaded.classes))
     top_columns = [] if answer.k is None else _name_top_columns(answer.k)
-    blocks = loaded.unlabelled_blocks(open_data(data), column)
+    blocks = loaded.unlabelled_blocks(open_data(data))
     blocks = take_decisions(loaded, blocks, decisions)
     if answer.explain:
         _print_explanations(loaded, blocks, output)

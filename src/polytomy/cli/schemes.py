@@ -35,7 +35,6 @@ ControlFile = Annotated[
     str, typer.Argument(metavar="FILE", help="Control file; - reads standard input.")
 ]
 OUTPUT = option("-o", "--output", metavar="FILE", help="Write to this file instead of printing.")
-_PICTURES = (".png", ".svg", ".pdf")
 COMPACT = flag("--compact", "Write codes as designs where possible: @one-vs-one.")
 
 
@@ -185,15 +184,13 @@ def show(
     if output is None:
         print_text(_parse_file(file).draw(matrix=matrix))
         return
-    if output.suffix not in _PICTURES:
-        raise ArgumentError(f"{output} must end with one of {', '.join(_PICTURES)}")
-    check_output(output, file)
+    check_output(output, file, endings=(".png", ".svg", ".pdf"))
     scheme = _parse_file(file)
     from polytomy import plots  # matplotlib is slow to import
 
     axes = plots.code(scheme) if matrix else plots.tree(scheme)
     with open_atomically(output) as picture:
-        axes.figure.savefig(picture, format=output.suffix[1:], bbox_inches="tight")
+        axes.figure.savefig(picture, format=output.suffix[1:].lower(), bbox_inches="tight")
 
 
 def flatten(file: ControlFile, compact: bool = COMPACT, output: Path | None = OUTPUT) -> None:

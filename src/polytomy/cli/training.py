@@ -34,6 +34,7 @@ from polytomy.cli.options import (
     max_sides,
     name_given,
     option,
+    parse_integer,
     parse_none,
     refuse_options,
 )
@@ -295,7 +296,7 @@ class ModelOptions:
             calibration=parse_none,
             final_calibration=parse_none,
             class_order=parse_labels,
-            n_bins=parse_bins,
+            n_bins=parse_integer,
             scheme=lambda schemes: schemes if len(schemes) > 1 else schemes[0],
         )
         parameters["estimator"] = resolve_estimator(self.estimator or default_estimator)
@@ -439,19 +440,3 @@ def _train_on_cluster(
         scaler = make_scaler(reading.scale, first.X)
         model = train_on_files(client, files, classifier, scaler, **options)
     return model, describe_data(first, reading), model.n_samples_
-
-
-def parse_bins(text: str) -> int | str:
-    """Return the value of the parameter `n_bins` that the option names.
-
-    Examples
-    --------
-    >>> parse_bins("auto"), parse_bins("12")
-    ('auto', 12)
-    """
-    if text == "auto":
-        return text
-    try:
-        return int(text)
-    except ValueError:
-        raise ArgumentError(f'--bins must be auto or an integer; got "{text}"') from None

@@ -18,7 +18,7 @@ from polytomy.classifier import PolytomyClassifier
 from polytomy.dask.answers import LazyAnswersMixin
 from polytomy.dask.cluster import explaining_faults, find_client
 from polytomy.dask.fit_steps import GroupedData, group_rows_by_class, train_binaries
-from polytomy.dask.grouping import Layout, Sample, make_parts
+from polytomy.dask.grouping import Layout, RowBlock, make_parts
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import Parameter, check_parameters, is_count
 from polytomy.inputs.seeds import partition_seeds
@@ -226,26 +226,29 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order, va
         if layout.feature_names is not None:
             self.feature_names_in_ = layout.feature_names
 
-    def _take_sample(self, data: GroupedData) -> Sample:
+    def _take_sample(self, data: GroupedData) -> RowBlock:
         """Return a sample of the rows, for designs and transformers."""
         (seed,) = partition_seeds(self.random_state, 1)
         seed = int(np.random.default_rng().integers(2**31)) if seed is None else seed
         return data.sample(self.design_rows, seed)
 
     def _make_scheme(
-        self, estimator: Any, take_sample: Callable[[], Sample]
+        self, estimator: Any, take_sample: Callable[[], RowBlock]
     ) -> Scheme | SchemeEnsemble:
         scheme, samples, labels = self.scheme, None, None
         if needs_data(scheme, self.classes_.tolist(), self.class_order_):
-            samples, labels, weight = take_sample()
+            block = take_sample()
+            samples, class_indices = block.X, block.class_indices
+            labels = self.classes_[class_indices]
             if isinstance(scheme, str) and scheme == "auto":
-                class_indices = np.searchsorted(self.classes_, labels)
                 scheme = choose_scheme(
                     samples,
                     labels,
                     estimator,
                     self.solver,
-                    make_training_options(self, "fit", weight, {}, self.classes_, class_indices),
+                    make_training_options(
+                        self, "fit", block.weight, {}, self.classes_, class_indices
+                    ),
                     models=self.models,
                     progress=progress_bar if self.verbose else None,
                     class_order=self.class_order_,

@@ -36,18 +36,17 @@ from polytomy.dask.grouping import (
     Layout,
     Part,
     RowBlock,
-    Sample,
     choose_rows,
     cut_piece,
     deal_folds,
     group_part,
+    join_blocks,
     join_class,
-    join_samples,
     pick_rows,
     summarise_part,
     weight_rows,
 )
-from polytomy.inputs.rows import take_rows, unchangeable
+from polytomy.inputs.rows import unchangeable
 from polytomy.inputs.seeds import partition_seeds, seed_all
 from polytomy.inputs.sparse import is_sparse
 from polytomy.learners.bank import Bank
@@ -61,6 +60,7 @@ from polytomy.learners.svm.suitability import (
 from polytomy.learners.trained import TrainedBinary
 from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.model.fitting import TrainedBinaries, warn_of_shortcomings
+from polytomy.model.out_of_fold import find_fold_rule
 from polytomy.model.preprocessing import check_shareable, cut_pipelines, find_lead
 
 
@@ -79,14 +79,21 @@ class GroupedData:
     parts: list[Any]
     layout: Layout
 
-    def sample(self, most_rows: int, seed: int) -> Sample:
+    def sample(self, most_rows: int, seed: int) -> RowBlock:
         """Return a stratified sample of the rows in their order; all rows if there are not more."""
-        chosen = choose_rows(self.layout, most_rows, seed)
+        layout = self.layout
         futures = [
-            self.client.submit(pick_rows, self.parts[part], rows, key=name_task("sample rows"))
-            for part, rows in chosen.items()
+            self.client.submit(
+                pick_rows,
+                self.parts[part],
+                layout.places[part],
+                rows,
+                int(layout.first_rows[part]),
+                key=name_task("sample rows"),
+            )
+            for part, rows in choose_rows(layout, most_rows, seed).items()
         ]
-        return join_samples(gather(self.client, futures))
+        return join_blocks(gather(self.client, futures))
 
 
 def group_rows_by_class(
@@ -122,7 +129,7 @@ def train_binaries(
     dichotomies: Sequence[Dichotomy],
     options: TrainingOptions,
     class_weight: Mapping[Any, float] | str | None,
-    make_sample: Callable[[], Sample],
+    make_sample: Callable[[], RowBlock],
     listener: TrainingListener,
 ) -> TrainedBinaries:
     """Return a trained binary for each dichotomy, in their order, as `fit_binaries` does.
@@ -139,7 +146,8 @@ def train_binaries(
     client, layout = data.client, data.layout
     by_class = weights_by_class(class_weight, layout)
     seeds = partition_seeds(options.random_state, len(dichotomies))
-    folds = FoldPlan.find(dichotomies, layout, options)
+    rule = find_fold_rule(dichotomies, len(layout.classes), options)
+    folds = None if rule is None else FoldPlan.of(rule, layout, options, len(dichotomies))
     preprocessing = None
     lead = find_lead(dichotomies) if options.shares_preprocessing else None
     trainable = list(dichotomies)
@@ -230,21 +238,18 @@ def _join_classes(data: GroupedData, folds: FoldPlan | None, preprocessing: Any)
 # -- transformers that all binaries share ----------------------------------------------------------
 
 
-def fit_transformers(steps: Sequence[tuple[str, Any]], sample: Sample, seed: Any) -> Pipeline:
+def fit_transformers(steps: Sequence[tuple[str, Any]], sample: RowBlock, seed: Any) -> Pipeline:
     """Return the transformers of a pipeline, fitted to a sample of the rows.
 
     Parameters
     ----------
     steps : names and unfitted transformers
-    sample : Sample
+    sample : RowBlock
     seed : int, optional, for the transformers
     """
     pipeline = clone(Pipeline(list(steps)))
     seed_all(pipeline, seed)
-    X = sample.X
-    if sample.weight is not None:
-        X = take_rows(X, np.flatnonzero(sample.weight > 0))
-    return pipeline.fit(unchangeable(X))
+    return pipeline.fit(unchangeable(weight_rows(sample, None).X))
 
 
 # -- the variance of all values, for gamma="scale" -------------------------------------------------

@@ -35,7 +35,6 @@ from polytomy.model.out_of_fold import (
     MOST_SCORES,
     FoldRule,
     OutOfFold,
-    find_fold_rule,
     takes_weights,
     warn_of_no_rows,
 )
@@ -117,14 +116,6 @@ class FoldPlan:
     n_rows: int
     final_calibration: Any
     given_seed: int | None
-
-    @classmethod
-    def find(
-        cls, dichotomies: Sequence[Dichotomy], layout: Layout, options: TrainingOptions
-    ) -> Self | None:
-        """Return the folds that all binaries share, or None if nothing needs folds."""
-        rule = find_fold_rule(dichotomies, len(layout.classes), options)
-        return None if rule is None else cls.of(rule, layout, options, len(dichotomies))
 
     @classmethod
     def of(

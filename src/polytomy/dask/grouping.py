@@ -26,7 +26,6 @@ from polytomy.inputs.rows import (
     bytes_of_data,
     count_rows,
     merge_rows,
-    stack_rows,
     take_block,
     take_rows,
 )
@@ -337,21 +336,6 @@ def _find_features(summaries: Sequence[PartSummary]) -> tuple[int, NDArray[Any] 
 # -- a stratified sample, for designs from data and for transformers -------------------------------
 
 
-class Sample(NamedTuple):
-    """Some rows of the data, in their order.
-
-    Attributes
-    ----------
-    X : samples
-    y : their labels
-    weight : their weights, or None
-    """
-
-    X: Any
-    y: NDArray[Any]
-    weight: NDArray[np.float64] | None
-
-
 def divide_quota(sizes: Sequence[int], most_rows: int) -> list[int]:
     """Return how many rows of each class to take, in proportion to its size but at least one.
 
@@ -375,7 +359,7 @@ def choose_rows(
 
     Returns
     -------
-    for each part, for the position of each label in it, the chosen rows of the label
+    for each part, for the index of each class in it, the chosen rows of the class
     """
     chosen: dict[int, dict[int, NDArray[np.intp]]] = {}
     sizes = layout.class_sizes
@@ -385,34 +369,8 @@ def choose_rows(
             generator = np.random.default_rng([seed, k])
             positions = np.sort(generator.choice(sizes[k], quota, replace=False))
         for part, own in layout.locate(k, positions).items():
-            chosen.setdefault(part, {})[int(layout.places[part, k])] = own
+            chosen.setdefault(part, {})[k] = own
     return dict(sorted(chosen.items()))
-
-
-def pick_rows(part: GroupedPart, chosen: Mapping[int, NDArray[np.intp]]) -> Sample:
-    """Return some rows of a part, in their order.
-
-    Parameters
-    ----------
-    part : GroupedPart
-    chosen : for the position of each label, which of its rows to take
-    """
-    places = [part.starts[label] + own for label, own in chosen.items()]
-    samples = np.concatenate(places)
-    samples = samples[np.argsort(part.rows[samples])]
-    labels = part.summary.labels[np.searchsorted(part.starts, samples, side="right") - 1]
-    weight = None if part.weight is None else part.weight[samples]
-    return Sample(take_rows(part.X, samples), labels, weight)
-
-
-def join_samples(samples: Sequence[Sample]) -> Sample:
-    """Return the rows of samples of consecutive parts."""
-    weights = [each.weight for each in samples if each.weight is not None]
-    return Sample(
-        stack_rows([each.X for each in samples]),
-        np.concatenate([each.y for each in samples]),
-        np.concatenate(weights) if weights else None,
-    )
 
 
 # -- Blocks of training rows with their positions in the whole data, to be sent to workers --
@@ -447,15 +405,15 @@ class RowBlock:
     is_scored: NDArray[np.bool_] | None = None
     fold_weight: NDArray[np.float64] | None = None
 
-    def keep(self, mask: NDArray[np.bool_]) -> RowBlock:
-        """Return the rows where a mask is true."""
-        if mask.all():
+    def take(self, places: NDArray[np.intp]) -> RowBlock:
+        """Return some of the rows, given by their places in the block, ascending."""
+        if len(places) == len(self.rows):
             return self
         columns = {name: getattr(self, name) for name in ("rows", *_COLUMNS)}
-        kept: dict[str, Any] = {
-            name: None if each is None else each[mask] for name, each in columns.items()
+        taken: dict[str, Any] = {
+            name: None if each is None else each[places] for name, each in columns.items()
         }
-        return RowBlock(take_rows(self.X, np.flatnonzero(mask)), **kept)
+        return RowBlock(take_rows(self.X, places), **taken)
 
     def without_samples(self) -> RowBlock:
         """Return everything but the samples."""
@@ -482,7 +440,7 @@ def join_blocks(blocks: Sequence[RowBlock]) -> RowBlock:
 def take_scored(block: RowBlock) -> RowBlock:
     """Return the rows of a block that every binary scores."""
     assert block.is_scored is not None
-    return block.keep(block.is_scored)
+    return block.take(np.flatnonzero(block.is_scored))
 
 
 def weight_rows(block: RowBlock, class_weight: NDArray[np.float64] | None) -> RowBlock:
@@ -493,7 +451,7 @@ def weight_rows(block: RowBlock, class_weight: NDArray[np.float64] | None) -> Ro
     if class_weight is not None:
         weight = class_weight[block.class_indices]
         block = replace(block, weight=weight if block.weight is None else weight * block.weight)
-    return block if block.weight is None else block.keep(block.weight > 0)
+    return block if block.weight is None else block.take(np.flatnonzero(block.weight))
 
 
 # -- all rows of a class, from the parts of the data -----------------------------------------------
@@ -513,6 +471,25 @@ def cut_piece(part: GroupedPart, label: int, class_index: int, first_row: int) -
     rows, weight = part.rows[own] + first_row, None if part.weight is None else part.weight[own]
     class_indices = np.full(len(rows), class_index, dtype=np.intp)
     return RowBlock(take_block(part.X, own), rows, class_indices, weight)
+
+
+def pick_rows(
+    part: GroupedPart,
+    places: NDArray[np.intp],
+    chosen: Mapping[int, NDArray[np.intp]],
+    first_row: int,
+) -> RowBlock:
+    """Return some rows of a part, in their order.
+
+    Parameters
+    ----------
+    part : GroupedPart
+    places : position of each class among the labels of the part
+    chosen : for some class indices, which rows of the class to take
+    first_row : number of the first row of the part in the whole data
+    """
+    pieces = [cut_piece(part, int(places[k]), k, first_row).take(own) for k, own in chosen.items()]
+    return join_blocks(pieces)
 
 
 def deal_folds(

@@ -189,18 +189,9 @@ class AgfTable(Table):
     def __init__(self, source: str | os.PathLike[str], options: ReadOptions) -> None:
         vectors, classes = _name_pair(Path(source))
         super().__init__(vectors, options)
-        size = vectors.stat().st_size - 4
-        self.n_features = int(np.fromfile(vectors, "<i4", 1)[0]) if size >= 0 else 0
-        if self.n_features < 1:
-            raise self.error("the file does not start with the number of features")
-        self.n_rows, rest = divmod(size, 4 * self.n_features)
-        if rest or not self.n_rows:
-            raise self.error(
-                f"{size} bytes of data are not a whole number of rows of {self.n_features} "
-                "float32 features"
-            )
+        self._vectors = map_vectors(vectors)
+        self.n_rows, self.n_features = self._vectors.shape
         self.bytes_per_row = 8 * self.n_features
-        self._vectors = np.memmap(vectors, "<f4", "r", 4, (self.n_rows, self.n_features))
         self._classes: NDArray[Any] | None = None
         if options.target is not None:
             n_bytes, expected = classes.stat().st_size, 4 * self.n_rows
@@ -245,6 +236,21 @@ class AgfFormat(Format):
             with open_atomically(classes) as file:
                 file.write(data.y.astype("<i4").tobytes())
         write_vectors(vectors, X)
+
+
+def map_vectors(path: Path) -> NDArray[np.float32]:
+    """Return the matrix in a file of libAGF, mapped into memory; DataError if it holds none."""
+    size = path.stat().st_size - 4
+    n_columns = int(np.fromfile(path, "<i4", 1)[0]) if size >= 0 else 0
+    if n_columns < 1:
+        raise DataError(f"{path}: the file does not start with the number of features")
+    n_rows, rest = divmod(size, 4 * n_columns)
+    if rest or not n_rows:
+        raise DataError(
+            f"{path}: {size} bytes of data are not a whole number of rows of {n_columns} float32 "
+            "features"
+        )
+    return np.memmap(path, "<f4", "r", 4, (n_rows, n_columns))
 
 
 def write_vectors(path: Path, rows: NDArray[np.float64]) -> None:

@@ -32,7 +32,7 @@ from polytomy.datasets.tables import (
     check_size,
 )
 from polytomy.errors import Argument, ArgumentError, DataError
-from polytomy.inputs.arguments import did_you_mean
+from polytomy.inputs.arguments import check_choice
 from polytomy.inputs.sparse import check_sparse, is_sparse
 
 _ALL: tuple[Format, ...] = (
@@ -56,11 +56,7 @@ def find_format(path: Source, format: str | None = None) -> str:
     ('csv', 'svmlight', 'tsv')
     """
     if format is not None:
-        if format not in FORMATS:
-            raise ArgumentError(
-                Argument("format"),
-                f' must be {_list_formats()}; got "{format}".{did_you_mean(format, FORMATS)}',
-            )
+        check_choice("format", format, FORMATS)
         return format
     for name, kind in FORMATS.items():
         if kind.matches_path(Path(path)):

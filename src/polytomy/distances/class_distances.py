@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import count_things
+from polytomy.inputs.numbers import as_floats
 
 # Relative to the largest entry: differences that rounding can cause.
 _ASYMMETRY = 1e-9
@@ -48,10 +49,7 @@ class ClassDistances:
         labels = tuple(classes)
         if len(set(labels)) < len(labels):
             raise ArgumentError(Argument("classes"), " has a label twice. List each class once.")
-        try:
-            values = np.array(matrix, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ArgumentError("the distance matrix has entries that are not numbers") from None
+        values = as_floats("the distance matrix", matrix)
         if values.shape != (len(labels), len(labels)):
             raise ArgumentError(
                 f"the distance matrix has shape {values.shape}; {len(labels)} classes need "

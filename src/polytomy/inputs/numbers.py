@@ -24,16 +24,21 @@ CLASS_WEIGHT = Parameter(
 """The parameter `class_weight`."""
 
 
+def as_floats(name: str, values: ArrayLike) -> Floats:
+    """Return numbers as an array; ArgumentError if they are none."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(
+            Argument(name), f" cannot be read as an array of numbers: {error}."
+        ) from None
+
+
 def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Floats:
     """Return one weight for each sample, ones by default."""
     if sample_weight is None:
         return np.ones(n_samples)
-    try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(
-            f"sample_weight cannot be read as an array of numbers: {error}."
-        ) from None
+    weight = as_floats("sample_weight", sample_weight)
     if weight.shape != (n_samples,):
         raise ArgumentError(
             f"sample_weight has shape {weight.shape}; {n_samples} samples need ({n_samples},)."
@@ -106,10 +111,7 @@ def check_targets(y: ArrayLike, name: str) -> Floats:
     refuse_masked(y, name)
     array = np.asarray(y)
     refuse_dates(array, name)
-    try:
-        values = array.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{name} cannot be read as an array of numbers: {error}.") from None
+    values = as_floats(name, array)
     if values.ndim != 1:
         raise ArgumentError(
             f"{name} has shape {values.shape}; it needs one number for each sample."
@@ -168,7 +170,7 @@ def check_levels(name: str, levels: ArrayLike) -> Floats:
         ...
     polytomy.errors.ArgumentError: levels=1.5 is not a probability. Use numbers from 0 to 1.
     """
-    values = _read_numbers(name, levels)
+    values = as_floats(name, levels)
     if np.any(bad := ~((values >= 0) & (values <= 1))):
         raise ArgumentError(
             Argument(name, float(values[bad][0])), " is not a probability. Use numbers from 0 to 1."
@@ -187,7 +189,7 @@ def check_confidence_levels(name: str, levels: ArrayLike) -> Floats:
     polytomy.errors.ArgumentError: confidence_level=95.0 is not between 0 and 1. Use 0.9, for \
 example.
     """
-    values = _read_numbers(name, levels)
+    values = as_floats(name, levels)
     if values.ndim > 1 or not values.size:
         raise ArgumentError(Argument(name), " must be a number, or a list of numbers.")
     if np.any(bad := ~((values > 0) & (values < 1))):
@@ -195,10 +197,3 @@ example.
             Argument(name, float(values[bad][0])), " is not between 0 and 1. Use 0.9, for example."
         )
     return values
-
-
-def _read_numbers(name: str, values: ArrayLike) -> Floats:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentError(Argument(name, values), " cannot be read as numbers.") from None

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.numbers import check_levels, check_targets, check_weights
-from polytomy.metrics.metric import as_floats
+from polytomy.inputs.numbers import as_floats, check_levels, check_targets, check_weights
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.numbers import check_weights
+from polytomy.inputs.numbers import as_floats, check_weights
 
 Floats = NDArray[np.float64]
 Fact = Literal["labels", "confidence", "probabilities", "order", "hierarchy"]
@@ -154,14 +154,6 @@ def find_columns(
             ".",
         )
     return columns
-
-
-def as_floats(name: str, values: ArrayLike) -> Floats:
-    """Return numbers as an array; ArgumentError if they are none."""
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{name} cannot be read as an array of numbers: {error}.") from None
 
 
 def _check_probabilities(proba: ArrayLike, n_samples: int) -> Floats:

@@ -62,6 +62,60 @@ def index_class_order(classifier: Any) -> NDArray[np.intp] | None:
     return np.array([index[label] for label in classifier.class_order_])
 
 
+def find_sets(
+    composition: Composition,
+    probabilities: Floats,
+    levels: Floats,
+    score: str,
+    order: NDArray[np.intp] | None,
+    per_class: bool = False,
+    allow_empty: bool = False,
+) -> NDArray[np.bool_]:
+    """Return prediction sets, of shape (n_samples, n_classes, n_levels); see `predict_set`.
+
+    Parameters
+    ----------
+    composition : Composition with conformity
+    probabilities : array of shape (n_samples, n_classes), under the prior of training
+    levels : array of shape (n_levels,)
+    score : name of the score
+    order : class indices from first to last, if the score uses them
+    per_class, allow_empty : as in `predict_set`
+    """
+    if len(composition.classes) == 1:
+        return np.ones((len(probabilities), 1, len(levels)), dtype=np.bool_)
+    rows = None if composition.final is None else composition.final.conformity
+    if rows is None:
+        raise ArgumentError(
+            "prediction sets need out-of-fold probabilities, and this model has none. Fit it with ",
+            Argument("final_calibration", "bias"),
+            PythonOnly(
+                "; models that are given another solver or scheme after loading must be saved "
+                "with out_of_fold=True"
+            ),
+            ".",
+        )
+    shift = composition.prior
+    if shift is not None:
+        frequencies = shift.prior
+        # Classes that cannot occur are in no set, not even between others.
+        order = None if order is None else order[frequencies[order] > 0]
+    elif composition.frequencies is not None:
+        frequencies = composition.frequencies.data
+    else:
+        totals = np.bincount(rows.class_indices, rows.weight, len(composition.classes))
+        frequencies = np.asarray(totals / totals.sum())
+    ratio = None if shift is None else shift.ratio
+    p_values = rows.p_values(
+        probabilities, score, frequencies, ratio, per_class=per_class, order=order
+    )
+    if shift is not None:
+        probabilities = shift.apply(probabilities)
+        p_values[:, shift.prior == 0] = 0.0
+    winners = composition.choose(probabilities)
+    return choose_sets(p_values, winners, levels, allow_empty=allow_empty, order=order)
+
+
 class AnsweringMixin:
     """Predictions, decisions and fitted attributes, taken from the Composition in ``composition_``.
 
@@ -289,47 +343,10 @@ class AnsweringMixin:
         composition = self.composition_ = self._fitted().with_conformity()
         samples = check_features(self, X)
         probabilities = composition.with_prior(None).scores(samples, self.n_jobs)
-        if len(composition.classes) == 1:
-            sets = np.ones((len(probabilities), 1, len(levels)), dtype=np.bool_)
-            return sets[:, :, 0] if is_single else sets
-        rows = None if composition.final is None else composition.final.conformity
-        if rows is None:
-            raise ArgumentError(
-                "prediction sets need out-of-fold probabilities, and this model has none. Fit it "
-                "with ",
-                Argument("final_calibration", "bias"),
-                PythonOnly(
-                    "; models that are given another solver or scheme after loading must be saved "
-                    "with out_of_fold=True"
-                ),
-                ".",
-            )
         order = self._order_for_sets(score)
         if score == "auto":
             score = "lac" if order is None else INTERVAL
-        shift = composition.prior
-        if shift is not None:
-            frequencies = shift.prior
-            # Classes that cannot occur are in no set, not even between others.
-            order = None if order is None else order[frequencies[order] > 0]
-        elif composition.frequencies is not None:
-            frequencies = composition.frequencies.data
-        else:
-            totals = np.bincount(rows.class_indices, rows.weight, len(composition.classes))
-            frequencies = np.asarray(totals / totals.sum())
-        p_values = rows.p_values(
-            probabilities,
-            score,
-            frequencies,
-            None if shift is None else shift.ratio,
-            per_class=per_class,
-            order=order,
-        )
-        if shift is not None:
-            probabilities = shift.apply(probabilities)
-            p_values[:, shift.prior == 0] = 0.0
-        winners = composition.choose(probabilities)
-        sets = choose_sets(p_values, winners, levels, allow_empty=allow_empty, order=order)
+        sets = find_sets(composition, probabilities, levels, score, order, per_class, allow_empty)
         return sets[:, :, 0] if is_single else sets
 
     def _order_for_sets(self, score: str) -> NDArray[np.intp] | None:

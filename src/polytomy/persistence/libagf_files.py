@@ -28,12 +28,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from polytomy.calibration.calibrators import TemperatureCalibrator
-from polytomy.datasets.arrays import write_vectors
-from polytomy.errors import ArgumentError, ModelFileError, SchemeError
+from polytomy.datasets.arrays import map_vectors, write_vectors
+from polytomy.errors import ArgumentError, DataError, ModelFileError, SchemeError
 from polytomy.files import open_atomically
 from polytomy.learners.borders import BorderMachine
 from polytomy.learners.trained import Output, TrainedBinary, match_sides
-from polytomy.persistence.archive import open_model_file, size_of
 from polytomy.persistence.libsvm_models import VOTES, LibsvmModel, pool_of, read_model
 from polytomy.persistence.models import compose_classifier
 from polytomy.scheme import BinaryName, Partition, Scheme, read
@@ -41,7 +40,6 @@ from polytomy.scheme.nodes import own_base
 
 BORDERS_SUFFIX, GRADIENTS_SUFFIX = ".brd", ".bgd"
 _CALIBRATION_SUFFIX = ".clb"
-_HEADER_BYTES, _NUMBER_BYTES = 4, 4
 
 
 def read_borders(base: Path) -> BorderMachine:
@@ -71,17 +69,10 @@ def read_rows(file: Path) -> NDArray[np.float64]:
     """Return the matrix in a binary file of libAGF; ModelFileError if it does not hold one."""
     if not file.is_file():
         raise ModelFileError(f"{file}: the file is missing")
-    with open_model_file(file) as stream:
-        n_bytes = size_of(stream) - _HEADER_BYTES
-        n_columns = int.from_bytes(stream.read(_HEADER_BYTES), "little", signed=True)
-        if n_columns < 1 or n_bytes < 1 or n_bytes % (_NUMBER_BYTES * n_columns):
-            raise ModelFileError(
-                f"{file}: the file does not hold a number of features and rows of that many values"
-            )
-        content = stream.read(n_bytes)
-    if len(content) != n_bytes:
-        raise ModelFileError(f"{file}: the file was cut short while it was read")
-    rows = np.frombuffer(content, "<f4").reshape(-1, n_columns).astype(np.float64)
+    try:
+        rows = map_vectors(file).astype(np.float64)
+    except DataError as error:
+        raise ModelFileError(*error.args) from error
     if not np.isfinite(rows).all():
         raise ModelFileError(f"{file}: not all values are finite")
     return rows

@@ -10,7 +10,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.arguments import count_things
 from polytomy.learners.preparation import split_pipeline
+from polytomy.metrics.metric import check_labels
 from polytomy.model.composition import Composition
 from polytomy.scheme import Scheme
 
@@ -52,7 +54,8 @@ def find_fitted(estimator: Any, *attributes: str) -> FittedClassifier:
     """
     before: list[Any] = []
     inner = estimator
-    while not any(hasattr(inner, name) for name in ("composition_", *attributes)):
+    names = "composition_", *attributes
+    while isinstance(inner, type) or not any(hasattr(inner, name) for name in names):
         steps, last = split_pipeline(inner)
         before += steps
         # scikit-learn's searches and SchemeSearchCV store the model that they refit on all rows.
@@ -103,7 +106,7 @@ def ask_probabilities(estimator: Any, X: Any) -> NDArray[np.float64]:
 
 def find_class_indices(y: ArrayLike, classes: NDArray[Any], n_samples: int) -> NDArray[np.intp]:
     """Return the class index of each label; ArgumentError for a label that is unknown."""
-    labels = np.asarray(y).tolist()
+    labels = check_labels(y, "y")
     indices = {label: index for index, label in enumerate(classes.tolist())}
     unknown = [label for label in labels if label not in indices]
     if unknown:
@@ -112,9 +115,9 @@ def find_class_indices(y: ArrayLike, classes: NDArray[Any], n_samples: int) -> N
             f" has the label {unknown[0]!r}, which the classifier was not trained with.",
         )
     if len(labels) != n_samples:
-        raise ArgumentError(
-            Argument("y"), f" has {len(labels)} labels for {n_samples} samples of X."
-        )
+        n_labels = count_things(len(labels), "label")
+        n_rows = count_things(n_samples, "sample")
+        raise ArgumentError(Argument("y"), f" has {n_labels} for {n_rows} of X.")
     return np.array([indices[label] for label in labels], dtype=np.intp)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.arguments import did_you_mean
+from polytomy.inputs.arguments import check_choice
 from polytomy.metrics import METRICS
 from polytomy.plots import canvas
 from polytomy.selection.choice import pareto_set
@@ -308,11 +308,8 @@ def _draw_cells(
 def _choose_axes(names: list[str], x: str | None, y: str | None) -> tuple[str, str | None]:
     """Return the parameters of the axes; y is None if there is only one."""
     for axis, name in (("x", x), ("y", y)):
-        if name is not None and name not in names:
-            raise ArgumentError(
-                Argument(axis, name),
-                f" is not in the grid.{did_you_mean(name, names)} Use one of {', '.join(names)}.",
-            )
+        if name is not None:
+            check_choice(axis, name, names)
     if x is not None and x == y:
         raise ArgumentError(
             Argument("x", x), " and ", Argument("y", y), " are the same. Use different ones."

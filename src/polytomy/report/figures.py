@@ -206,11 +206,8 @@ _BELOW = 32  # pixels for an axis and its title
 _SQUARE = 130.0
 _INSET, _ABOVE = 38.0, 8.0
 _BARS = 26.0  # height of the bars for the counts
-_RELIABILITY_WIDTH, _RELIABILITY_HEIGHT = (
-    _INSET + _SQUARE + 10,
-    _ABOVE + _SQUARE + _BARS + 40,
-)
-
+_FEWEST_IN_LINE = 5  # probabilities of a bin
+_RELIABILITY_WIDTH, _RELIABILITY_HEIGHT = _INSET + _SQUARE + 10, _ABOVE + _SQUARE + _BARS + 40
 
 Links = Mapping[tuple[int, int], str]
 """Addresses of cells of a confusion matrix."""
@@ -255,7 +252,7 @@ def list_errors(counts: Floats, classes: Sequence[str], links: Links | None = No
         if wrong[i, k]
     ]
     n_wrong, n_all = wrong.sum(), counts.sum()
-    total = f"{n_wrong:,.0f} of {n_all:,.0f} predictions are wrong ({n_wrong / max(n_all, 1):.2%})."
+    total = f"Wrong predictions: {n_wrong:,.0f} of {n_all:,.0f} ({n_wrong / max(n_all, 1):.2%})."
     most = [tag("p", "Most frequent errors:"), tag("ol", lines)] if lines else None
     return tag("div", tag("p", total), most, class_="mistakes")
 
@@ -305,7 +302,7 @@ def _shade_table(
 def draw_reliability(table: Floats, label: str, colour: str) -> Markup:
     """Draw observed frequency against mean predicted probability, with a bar for each count.
 
-    The line leaves out bins of one probability, whose frequency can only be 0 or 1.
+    The line leaves out bins of fewer than five probabilities, whose frequencies are mostly noise.
 
     Parameters
     ----------
@@ -317,20 +314,10 @@ def draw_reliability(table: Floats, label: str, colour: str) -> Markup:
     across = Scale(0.0, 1.0, _INSET, _INSET + _SQUARE)
     up = Scale(0.0, 1.0, _ABOVE + _SQUARE, _ABOVE)
     bottom = _ABOVE + _SQUARE
+    diagonal = f"M{_INSET:g} {bottom:g}L{_INSET + _SQUARE:g} {_ABOVE:g}"
     drawn = [
-        tag(
-            "rect",
-            x=_INSET,
-            y=_ABOVE,
-            width=_SQUARE,
-            height=_SQUARE,
-            class_="field",
-        ),
-        tag(
-            "path",
-            d=f"M{_INSET:g} {bottom:g}L{_INSET + _SQUARE:g} {_ABOVE:g}",
-            class_="diagonal",
-        ),
+        tag("rect", x=_INSET, y=_ABOVE, width=_SQUARE, height=_SQUARE, class_="field"),
+        tag("path", d=diagonal, class_="diagonal"),
     ]
     for value in (0.0, 0.5, 1.0):
         drawn += [
@@ -348,7 +335,7 @@ def draw_reliability(table: Floats, label: str, colour: str) -> Markup:
             f"{number:g} {noun}, mean {total / number:.3f}; observed frequency "
             f"{n_positive / number:.3f}"
         )
-        if number > 1:
+        if number >= _FEWEST_IN_LINE:
             points.append(f"{x:.1f} {y:.1f}")
         spots.append(tag("circle", tag("title", hint), cx=x, cy=y, r=3.2))
         tall = _BARS * 0.85 * math.log1p(number) / largest
@@ -359,13 +346,8 @@ def draw_reliability(table: Floats, label: str, colour: str) -> Markup:
         )
     line = tag("path", d="M" + "L".join(points)) if points else None
     drawn.append(tag("g", line, spots, class_=f"curve {colour}"))
-    axis = tag(
-        "text",
-        "predicted",
-        x=_INSET + _SQUARE / 2,
-        y=_RELIABILITY_HEIGHT - 8,
-        class_="axis mid",
-    )
+    place = {"x": _INSET + _SQUARE / 2, "y": _RELIABILITY_HEIGHT - 8}
+    axis = tag("text", "predicted", **place, class_="axis mid")
     side = draw_y_title("observed", _ABOVE + _SQUARE / 2)
     return svg(_RELIABILITY_WIDTH, _RELIABILITY_HEIGHT, label, drawn, axis, side)
 

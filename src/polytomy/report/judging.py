@@ -8,18 +8,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import chi2
 
 from polytomy.errors import ArgumentError
 from polytomy.inputs.rows import take_rows
 from polytomy.inputs.training_data import check_features
 from polytomy.metrics import METRICS, JudgedSamples
-from polytomy.metrics.scores import SUMMARY, check_bins, reliability_sums
+from polytomy.metrics.metric import Additive
+from polytomy.metrics.scores import HEADLINE, SUMMARY, check_bins, reliability_sums
 from polytomy.model.composition import Composition
 from polytomy.model.decisions import maximise_likelihood
 from polytomy.model.explanations import group_columns
+from polytomy.model.sets import ConformityRows
 from polytomy.plots.fitted import find_class_indices
 from polytomy.report.model_parts import (
-    LARGEST_NOISE,
     Samples,
     ScoreLine,
     draw_rows,
@@ -34,6 +36,7 @@ _MOST_ANSWERS = 2**25  # of all partitions, in memory at a time
 _MOST_CHOSEN = 10
 _RARE = 1e-12  # weights must not sum to zero
 _WEAK_SHIFT = 0.03  # a distance between class frequencies that does not matter
+_N_DRAWS, _RARE_ALARM = 1000, 0.01  # simulated frequencies, and how often noise counts as a shift
 
 
 class Priors(NamedTuple):
@@ -45,23 +48,40 @@ class Priors(NamedTuple):
     observed : their frequencies among the samples; None without labels
     estimated : the frequencies estimated without labels; None without probabilities
     n_samples : int
+    n_training : number of training rows that `assumed` was counted on; infinite if it was given
+    evidence : mean log-likelihood ratio of `estimated` to `assumed`, for each sample
     """
 
     assumed: Floats
     observed: Floats | None
     estimated: Floats | None
     n_samples: int
+    n_training: float
+    evidence: float
 
     @property
     def is_shifted(self) -> bool:
         """Whether the frequencies differ by more than noise, and enough to matter."""
         actual = self.estimated if self.observed is None else self.observed
-        if actual is None:
+        if actual is None or (distance := _distance(actual, self.assumed)) <= _WEAK_SHIFT:
             return False
-        distance = 0.5 * np.abs(actual - self.assumed).sum()
-        # The mean distance of samples with the assumed frequencies; the mean of |z| is 0.8.
-        expected = 0.4 * np.sqrt(self.assumed * (1 - self.assumed) / self.n_samples).sum()
-        return bool(distance > max(_WEAK_SHIFT, LARGEST_NOISE * expected))
+        share = self.n_samples / self.n_training
+        if self.observed is None:
+            # Twice the log-likelihood ratio; the frequencies of training have errors too.
+            statistic = 2 * self.n_samples * self.evidence / (1 + share)
+            return bool(statistic > chi2.isf(_RARE_ALARM, len(actual) - 1))
+        rng = np.random.default_rng(0)
+        shared = (self.assumed + share * actual) / (1 + share)
+        drawn = rng.multinomial(self.n_samples, shared, _N_DRAWS) / self.n_samples
+        counted = self.assumed
+        if np.isfinite(self.n_training):
+            counted = rng.multinomial(int(self.n_training), shared, _N_DRAWS) / self.n_training
+        return bool(np.mean(_distance(drawn, counted) >= distance) < _RARE_ALARM)
+
+
+def _distance(one: Floats, other: Floats) -> Any:
+    """Return the total variation distance, between zero and one."""
+    return 0.5 * np.abs(one - other).sum(axis=-1)
 
 
 class PartitionFacts(NamedTuple):
@@ -98,6 +118,7 @@ class JudgedModel:
     samples : Samples
     composition : Composition of the classifier
     scores : array of shape (n_samples, n_classes), probabilities if the solver gives them
+    unshifted : the same under the prior of training
     truth : array of shape (n_samples,), the class index of each label; None without labels
     predicted : array of shape (n_samples,)
         The class index of each prediction; the number of classes if there is no prediction.
@@ -106,6 +127,7 @@ class JudgedModel:
     samples: Samples
     composition: Composition
     scores: Floats
+    unshifted: Floats
     truth: Indices | None
     predicted: Indices
 
@@ -121,11 +143,13 @@ class JudgedModel:
         truth = None
         if y is not None:
             truth = find_class_indices(y, composition.classes, samples.n_given)[samples.rows]
-        scores = composition.scores(check_features(classifier, samples.X), classifier.n_jobs)
+        X, prior = check_features(classifier, samples.X), composition.prior
+        unshifted = composition.with_prior(None).scores(X, classifier.n_jobs)
+        scores = unshifted if prior is None else prior.apply(unshifted)
         index = {label: k for k, label in enumerate(labels)}
         answers = composition.labels(scores).tolist()
         predicted = np.array([index.get(label, len(labels)) for label in answers])
-        return cls(samples, composition, scores, truth, predicted)
+        return cls(samples, composition, scores, unshifted, truth, predicted)
 
     @property
     def n_samples(self) -> int:
@@ -144,13 +168,21 @@ class JudgedModel:
         return np.asarray(best[:, 1] - best[:, 0])
 
     @cached_property
+    def predicted_scores(self) -> Floats:
+        """The score of the predicted class of each sample; NaN where there is no prediction."""
+        padded = np.column_stack([self.scores, np.full(self.n_samples, np.nan)])
+        return np.asarray(padded[np.arange(self.n_samples), self.predicted])
+
+    @cached_property
     def chosen(self) -> dict[str, Indices]:
-        """The samples to look at: the least sure, and those that are wrong with certainty."""
+        """The samples to look at: the least sure, and those that are wrong but sure."""
         order = np.argsort(self.margins, kind="stable")
         lists = {"Least sure": order[:_MOST_CHOSEN]}
         if self.truth is not None:
-            is_wrong = (self.predicted != self.truth) & (self.predicted < self.scores.shape[1])
-            lists["Wrong with certainty"] = order[is_wrong[order]][::-1][:_MOST_CHOSEN]
+            # Errors that costs asked for are not errors of certainty.
+            winners = self.composition.winners(self.scores)
+            is_wrong = (self.predicted != self.truth) & (self.predicted == winners)
+            lists["Wrong, the most certain first"] = order[is_wrong[order]][::-1][:_MOST_CHOSEN]
         return lists
 
     def judged(self, truth: Indices) -> JudgedSamples:
@@ -168,31 +200,45 @@ class JudgedModel:
     def compare_with_training(self, truth: Indices) -> dict[str, ScoreLine]:
         """Return the scores on these samples, next to those that training had promised."""
         final, judged = self.composition.final, self.judged(truth)
-        rows = None if final is None else final.conformity
-        lines = {}
-        for name in SUMMARY:
+        held_out, lines = self._judge_training(judged), {}
+        for name in sorted(SUMMARY, key=HEADLINE.__ne__):
             metric = METRICS[name]
-            if not metric.can_judge(judged) or metric.losses is None:
+            # Only means over samples do not depend on how many samples there are.
+            if not isinstance(metric.function, Additive) or not metric.can_judge(judged):
                 continue
+            assert metric.losses is not None
             value, losses = metric.function(judged), metric.losses(judged)
-            # The distance to the best score is in proportion to the mean of the losses.
-            distance = abs(value - metric.range[metric.larger_is_better])
-            scale = distance / losses.mean() if losses.any() else 1.0
-            error = noise = scale * standard_error(losses)
-            if rows is not None:
-                proba = np.exp(rows.log_proba.astype(np.float64))
-                held_out = judged._replace(
-                    truth=rows.class_indices, proba=proba, predicted=proba.argmax(axis=1),
-                    weight=rows.weight,
-                )  # fmt: skip
+            error = noise = standard_error(losses)
+            promised = np.nan if final is None else final.score.get(name, np.nan)
+            if held_out is not None:
+                if self.composition.prior is not None:
+                    promised = metric.function(held_out)
                 # If both are alike, so are their losses, and all of them tell how these vary.
-                of_both = np.append(losses, metric.losses(held_out))
-                ratio = len(of_both) / np.sqrt(len(losses) * len(proba))
-                noise = scale * standard_error(of_both) * ratio
-            promised = np.nan if final is None else final.score[name]
+                spread = np.append(losses, metric.losses(held_out)).std(ddof=1)
+                n_held_out = held_out.weight.sum() ** 2 / (held_out.weight**2).sum()
+                noise = float(spread * np.sqrt(1 / len(losses) + 1 / n_held_out))
             is_score = metric.larger_is_better
             lines[name] = ScoreLine(metric.title, value, error, promised, noise, is_score)
         return lines
+
+    def _judge_training(self, judged: JudgedSamples) -> JudgedSamples | None:
+        """Return the rows that training held out, with the prior of the classifier."""
+        rows, prior = self._held_out, self.composition.prior
+        if rows is None:
+            return None
+        truth, weight = rows.class_indices, rows.weight
+        proba = rows.probabilities()
+        if prior is not None:
+            proba = prior.apply(proba)
+            totals = np.bincount(truth, weight, proba.shape[1])
+            weight = weight * prior.prior[truth] / totals[truth]
+        predicted = proba.argmax(axis=1)
+        return judged._replace(truth=truth, proba=proba, predicted=predicted, weight=weight)
+
+    @property
+    def _held_out(self) -> ConformityRows | None:
+        final = self.composition.final
+        return None if final is None else final.conformity
 
     def judge_partitions(self) -> tuple[list[PartitionFacts], int]:
         """Return how each partition did, and on how many samples."""
@@ -241,9 +287,14 @@ class JudgedModel:
         observed = estimated = None
         if self.truth is not None:
             observed = np.bincount(self.truth, minlength=len(assumed)) / self.n_samples
+        evidence = 0.0
         if self.composition.gives_probabilities:
             estimated = maximise_likelihood(self.scores, assumed)
-        return Priors(assumed, observed, estimated, self.n_samples)
+            ratio = np.divide(estimated, assumed, out=np.zeros_like(assumed), where=assumed > 0)
+            evidence = float(np.log(np.maximum(self.scores @ ratio, _RARE)).mean())
+        rows = None if self.composition.prior is not None else self._held_out
+        n_training = np.inf if rows is None else len(rows.weight)
+        return Priors(assumed, observed, estimated, self.n_samples, n_training, evidence)
 
 
 def tabulate_sides(truth: Indices, chances: Floats) -> Floats:

@@ -14,8 +14,10 @@ from polytomy.inputs.arguments import count_things
 from polytomy.inputs.rows import take_rows
 from polytomy.markup import Child, Markup, tag
 from polytomy.metrics.scores import HEADLINE, reliability_sums
+from polytomy.model.answering import find_sets, index_class_order
 from polytomy.model.decisions import PriorShift
 from polytomy.model.explanations import Explanation
+from polytomy.model.sets import INTERVAL
 from polytomy.report import figures
 from polytomy.report.judging import JudgedModel, PartitionFacts, Priors, tabulate_sides
 from polytomy.report.markup import (
@@ -37,6 +39,7 @@ from polytomy.report.model_parts import (
     ScoreLine,
     describe_promise,
     levels_parts,
+    name_samples,
     score_table,
     write_model_page,
 )
@@ -74,17 +77,22 @@ def write_classifier_page(samples: Samples, y: Any) -> tuple[str, str]:
 
 
 def _summarise(model: JudgedModel, lines: Mapping[str, ScoreLine]) -> str:
-    n_samples = count_things(model.n_samples, "sample")
+    n_samples = name_samples(model.n_samples)
+    # Scores do not depend on costs, but predictions do.
+    subject = "classifier" if model.composition.costs is None else "likeliest class"
     if lines:
         accuracy = lines[HEADLINE]
-        text = f"The classifier is right for {accuracy.value:.1%} of these {n_samples}"
+        text = f"The {subject} is right for {accuracy.value:.1%} of {n_samples}"
         return describe_promise(text, accuracy, f"{accuracy.promised:.1%}", lines.values())
     if not model.composition.gives_probabilities:
-        return f"Without labels or probabilities, the errors on these {n_samples} are not known."
+        return f"Without labels or probabilities, the errors on {n_samples} are not known."
     expected, final = float(model.scores.max(axis=1).mean()), model.composition.final
-    text = f"By its own probabilities, the classifier is right for {expected:.1%} of these"
-    promised = "" if final is None else f", by training for {final.score[HEADLINE]:.1%}"
-    return f"{text} {n_samples}{promised}; there are no labels to check this."
+    text = f"By its own probabilities, the {subject} is right for {expected:.1%} of {n_samples}"
+    promised = ""
+    # Training promised nothing for another prior, or if no rows are left to judge by.
+    if final is not None and HEADLINE in final.score and model.composition.prior is None:
+        promised = f", by training for {final.score[HEADLINE]:.1%}"
+    return f"{text}{promised}; there are no labels to check this."
 
 
 def _result_section(
@@ -93,7 +101,8 @@ def _result_section(
     warning = remark = None
     if priors is not None and priors.is_shifted:
         link = tag("a", "class frequencies", href="#frequencies")
-        text = ["The ", link, " are not those that the model assumes."]
+        verb = "are not" if priors.observed is not None else "do not seem to be"
+        text = ["The ", link, f" {verb} those that the model assumes."]
         warning = tag("p", text, class_="warning")
     if lines and model.composition.costs is not None:
         text = ["Scores are those of the likeliest class; predictions minimise the costs."]
@@ -133,7 +142,9 @@ def _make_card(
     model: JudgedModel, row: int, explained: Explanation | None, key: str | None
 ) -> Markup:
     letter = "P" if model.composition.gives_probabilities else "score"
-    text = f": {model.classes[model.predicted[row]]} ({letter} = {model.scores[row].max():.3g})"
+    text, score = f": {model.classes[model.predicted[row]]}", model.predicted_scores[row]
+    if not np.isnan(score):
+        text += f" ({letter} = {score:.3g})"
     if model.truth is not None:
         is_right = model.truth[row] == model.predicted[row]
         text += ", right" if is_right else f", truly {model.classes[model.truth[row]]}"
@@ -159,6 +170,8 @@ def _explanation_table(explained: Explanation) -> list[Child]:
     ]  # fmt: skip
     duel = f"{explained.winner} over {explained.runner_up}"
     lead = f"{duel}: {explained.scale} {explained.difference:.3g}, by {explained.method}"
+    if explained.prediction != explained.winner:
+        lead += "; the prediction is another because of the costs"
     table = column_table(
         duel,
         Column("partition", names),
@@ -176,14 +189,14 @@ def _sample_table(model: JudgedModel, caption: str, rows: Indices, *columns: Col
     for k, row in enumerate(rows.tolist()):
         if row in chosen:
             names[k] = tag("a", names[k], href=f"#sample-{row}")
-    best = model.scores[rows].max(axis=1).tolist()
+    scores = model.predicted_scores[rows].tolist()
     truth = [] if model.truth is None else [model.classes[k] for k in model.truth[rows]]
     return column_table(
         caption,
         Column("sample", names),
         *([Column("true", truth)] if truth else []),
         Column("predicted", [model.classes[k] for k in model.predicted[rows]]),
-        Column("probability" if model.composition.gives_probabilities else "score", best, ".3f"),
+        Column("probability" if model.composition.gives_probabilities else "score", scores, ".3f"),
         *columns,
     )
 
@@ -196,7 +209,10 @@ def _scheme_section(model: JudgedModel) -> Markup:
     partitions, n_judged = model.judge_partitions()
     order = np.argsort([-each.error for each in partitions], kind="stable")[:_MOST_PANELS].tolist()
     keys = {k: f"partition-{k}" for k in order}
+    pictures = _scheme_pictures(model, partitions, keys)
     hint = "Click a dot or a column of the scheme, or a name in the table, to see a partition."
+    if not pictures:
+        hint = "The scheme is too large to draw. Click a name in the table to see a partition."
     if len(order) < len(partitions):
         hint += f" The {len(order)} with the most errors of {len(partitions):,} are listed."
     if n_judged < model.n_samples:
@@ -214,7 +230,6 @@ def _scheme_section(model: JudgedModel) -> Markup:
         Panel(keys[k], partitions[k].name, _partition_panel(model, partitions[k])) for k in order
     ]
     folded = details(count_things(len(order), "partition"), table)
-    pictures = _scheme_pictures(model, partitions, keys)
     return section("scheme", "Scheme", pictures, choices(panels, hint), folded)
 
 
@@ -334,8 +349,9 @@ def _reliability_section(model: JudgedModel) -> Markup | None:
         plots.append(figure(caption, drawn))
     text = (
         "Observed frequency against predicted probability in bins: points below the dashed "
-        "line are overconfident. Bars show the number of probabilities in each bin on a "
-        f"logarithmic scale. At most {_MOST_CLASS_FIGURES} classes, the largest mean gap first."
+        "line are overconfident. The line leaves out bins of fewer than five probabilities. Bars "
+        "show the number of probabilities in each bin on a logarithmic scale. "
+        f"At most {_MOST_CLASS_FIGURES} classes, the largest mean gap first."
     )
     content = note(text), gallery(plots, "small")
     return section("reliability", "Reliability", content)
@@ -345,7 +361,9 @@ def _sets_section(model: JudgedModel) -> Markup | None:
     if not model.composition.gives_probabilities:
         return None
     try:
-        sets = model.samples.model.predict_set(model.samples.X, LEVELS)
+        order = index_class_order(model.samples.model)
+        score = "lac" if order is None else INTERVAL
+        sets = find_sets(model.composition, model.unshifted, LEVELS, score, order)
     except ArgumentError as error:
         return section("sets", "Prediction sets", note(str(error)))
     covered = None
@@ -407,15 +425,18 @@ def _frequencies_section(model: JudgedModel, priors: Priors | None) -> Markup | 
         table = details(f"All {len(names.values)} classes", table)
     warning = None
     if priors.is_shifted:
-        text: list[Child] = ["The classes are not as frequent as the model assumes"]
+        verb = "are not" if model.truth is not None else "do not seem to be"
+        text: list[Child] = [f"The classes {verb} as frequent as the model assumes"]
         if priors.estimated is not None:
             code = tag("code", "classifier.with_prior(classifier.estimate_prior(X))")
-            text += [", so its probabilities are off. ", code, " corrects them without training"]
+            effect = "corrects its probabilities"
             if model.truth is not None:
                 shifted = PriorShift(priors.estimated, priors.assumed).apply(model.scores)
                 labels = model.composition.classes
                 before, after = [metrics.log_loss(labels[model.truth], each, labels)
                                  for each in (model.scores, shifted)]  # fmt: skip
-                text.append(f": the log-loss becomes {after:.3f} instead of {before:.3f}")
+                effect = effect if after < before else "would not help"
+                effect += f": the log-loss becomes {after:.3f} instead of {before:.3f}"
+            text += [". Without training, ", code, f" {effect}"]
         warning = tag("p", text, ".", class_="warning")
     return section("frequencies", "Class frequencies", warning, table)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.errors import ArgumentError
+from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import count_things
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.markup import Child, Markup, tag
@@ -26,8 +26,8 @@ LEVELS = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99])
 BINS = check_bins(10)
 """Edges of the bins of probabilities."""
 
-LARGEST_NOISE = 2.0
-"""Standard errors of a difference that is still noise."""
+LARGEST_NOISE = 2.5
+"""Standard errors of a difference that is still noise; one of three scores often has two."""
 
 _SEED = 0
 _MOST_FEATURES = 12
@@ -76,6 +76,12 @@ class Samples(NamedTuple):
         index = np.asarray(raw.index).tolist() if hasattr(raw, "iloc") else rows.tolist()
         names = [str(name) for name in index]
         columns = getattr(X, "columns", None) if feature_names is None else feature_names
+        n_features = np.shape(raw)[-1]
+        if columns is not None and len(columns) != n_features:
+            raise ArgumentError(
+                Argument("feature_names"),
+                f" must have a name for each of the {n_features} columns of X; got {len(columns)}.",
+            )
         return cls(found.classifier, found.transform(raw), raw, rows, names, n_given, columns)
 
     def describe(self, row: int) -> str:
@@ -123,7 +129,7 @@ class ScoreLine(NamedTuple):
     @property
     def verdict(self) -> str:
         """Whether the difference is noise."""
-        if np.isnan(self.promised):
+        if np.isnan(self.difference + self.noise):
             return "unknown"
         if abs(self.difference) <= LARGEST_NOISE * self.noise:
             return "within noise"
@@ -132,8 +138,14 @@ class ScoreLine(NamedTuple):
 
 
 def standard_error(losses: Floats) -> float:
-    """Return the standard error of the mean of losses."""
-    return float(losses.std(ddof=min(1, len(losses) - 1)) / np.sqrt(len(losses)))
+    """Return the standard error of the mean of losses; NaN for a single one."""
+    n_losses = len(losses)
+    return float(losses.std(ddof=1) / np.sqrt(n_losses)) if n_losses > 1 else np.nan
+
+
+def name_samples(n_samples: int) -> str:
+    """Return the samples as text: "these 75 samples"."""
+    return count_things(n_samples, "sample") if n_samples == 1 else f"these {n_samples} samples"
 
 
 def score_table(lines: Sequence[ScoreLine]) -> list[Child]:
@@ -150,7 +162,7 @@ def score_table(lines: Sequence[ScoreLine]) -> list[Child]:
     )
     text = (
         "± is one standard error. Training promises what it found on rows that it held out. A "
-        "difference of more than two standard errors is not noise."
+        f"difference of more than {LARGEST_NOISE:g} standard errors is not noise."
     )
     return [table, note(text)]
 
@@ -160,6 +172,8 @@ def describe_promise(text: str, first: ScoreLine, promised: str, lines: Iterable
     if np.isnan(first.promised):
         return f"{text}; training made no estimate to compare with."
     text += f"; training had promised {promised}"
+    if first.verdict == "unknown":
+        return f"{text}, but the samples are too few to compare."
     if first.verdict != "within noise":
         ratio = abs(first.difference) / first.noise if first.noise else np.inf
         return f"{text}. It is {first.verdict}, by {ratio:.1f} standard errors of the difference."

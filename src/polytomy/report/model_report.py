@@ -71,7 +71,7 @@ class ModelReport:
         feature_names: Sequence[str] | None = None,
     ) -> None:
         _MAX_SAMPLES.check(max_samples)
-        samples = Samples.draw(estimator, X, max_samples, feature_names)
+        samples = Samples.draw(estimator, X, int(max_samples), feature_names)
         is_regressor = isinstance(samples.model, PolytomyRegressor)
         write = write_regressor_page if is_regressor else write_classifier_page
         self.html, self.summary = write(samples, y)

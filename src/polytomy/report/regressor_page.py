@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import count_things
+from polytomy.inputs.numbers import as_floats
 from polytomy.markup import Child, Markup, tag
-from polytomy.metrics.metric import as_floats
 from polytomy.regression import BinnedDistribution
 from polytomy.report.figures import draw_histogram, draw_points
 from polytomy.report.markup import Column, column_table, figure, gallery, note, section
@@ -22,6 +22,7 @@ from polytomy.report.model_parts import (
     describe_promise,
     draw_rows,
     levels_parts,
+    name_samples,
     score_table,
     standard_error,
     write_model_page,
@@ -31,6 +32,7 @@ Floats = NDArray[np.float64]
 
 _QUANTILES = np.array([[0.05, 0.25, 0.75, 0.95]])
 _MOST_DOTS, _MOST_BARS, _MOST_SAMPLES = 500, 60, 12
+_FEWEST_COMPARED = 10
 
 
 def write_regressor_page(samples: Samples, y: Any) -> tuple[str, str]:
@@ -63,10 +65,10 @@ def _summarise(
     regressor: Any, distribution: BinnedDistribution, predicted: Floats, truth: Floats | None
 ) -> tuple[str, Child]:
     """Return one sentence, and the table of scores next to those promised by training."""
-    n_samples = count_things(len(predicted), "sample")
+    n_samples = name_samples(len(predicted))
     if truth is None:
         spread = float(distribution.std().mean())
-        text = f"Without true values, the errors on these {n_samples} are not known."
+        text = f"Without true values, the errors on {n_samples} are not known."
         return f"{text} The mean standard deviation of the distributions is {spread:.4g}.", None
     errors, scores = np.abs(predicted - truth), distribution.crps(truth)
     rmse = float(np.sqrt(np.mean(errors**2)))
@@ -76,13 +78,16 @@ def _summarise(
         "mae": ("MAE", float(errors.mean()), standard_error(errors)),
     }
     promised, correction = regressor.out_of_fold_score_ or {}, regressor.interval_correction_
-    # The scores of training have errors too, with fewer or more samples.
+    # The scores of training have errors too; a few samples do not tell how much they vary.
     ratio = 1.0 if correction is None else np.sqrt(1 + len(truth) / correction.n_effective)
-    lines = [
-        ScoreLine(title, value, error, promised.get(name, np.nan), error * ratio)
-        for name, (title, value, error) in measured.items()
-    ]
-    text = f"The mean CRPS of these {n_samples} is {lines[0].value:.4g}"
+    ratio = ratio if len(truth) >= _FEWEST_COMPARED else np.nan
+    lines = []
+    for name, (title, value, error) in measured.items():
+        expected = promised.get(name, np.nan)
+        # Samples that happen to have small errors also have errors that vary little.
+        noise = error * ratio * max(1.0, expected / (value or 1.0))
+        lines.append(ScoreLine(title, value, error, expected, noise))
+    text = f"The mean CRPS of {n_samples} is {lines[0].value:.4g}"
     sentence = describe_promise(text, lines[0], f"{lines[0].promised:.4g}", lines)
     return sentence, score_table(lines)
 
@@ -98,7 +103,7 @@ def _show_distributions(
     shown, name = (predicted, "prediction") if truth is None else (truth, "true value")
     points = np.column_stack([np.arange(len(rows)), shown[rows]])
     titles = "sample, in the order of the predictions", name
-    label = f"Intervals of {len(rows)} samples"
+    label = f"Intervals of {count_things(len(rows), 'sample')}"
     figures = [figure(None, draw_points(points, titles, label, is_line=False, bars=bars))]
     text = f"Bars have 50% and 90% of the probability; dots are the {name}s."
     if truth is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import NamedTuple
+from unicodedata import east_asian_width
 
 from polytomy.inputs.arguments import count_things
 from polytomy.markup import Child, Markup, tag
@@ -16,6 +17,7 @@ COLUMN = 1.25
 
 _UNIT, _ROW, _LETTER = 80.0, 19.0, 7.0  # pixels: a unit, a class, a letter
 _CELL, _WIDEST = 0.2, 20.0  # inches: a column of a coding matrix, and the widest matrix
+_WIDE = 8.0  # units: a matrix that may not fit the page
 _MOST_CLASSES, _MOST_CELLS = 150, 20_000
 _LONGEST_LABEL, _LONGEST_HINT = 24, 120  # letters
 _MOST_LINES = 40  # of a control text
@@ -120,7 +122,12 @@ def draw_scheme(
     if len(scheme.classes) > _MOST_CLASSES or n_cells > _MOST_CELLS or not scheme.nodes:
         return None
     places = place_nodes(scheme, _CELL, _WIDEST)
-    margin = (54 if notes else 12) / _UNIT
+    labels = [_shorten(str(label), _LONGEST_LABEL) for label in scheme.classes]
+    longest = _LETTER * max(map(_count_columns, labels))
+    # A wide matrix has its classes on both sides, because one of them may be out of sight.
+    has_two_sides = scheme.is_flat and places.widths[0] > _WIDE
+    has_notes = notes and any(node.code.n_partitions == 1 for node in scheme.nodes)
+    margin = (12 + longest if has_two_sides else 54 if has_notes else 12) / _UNIT
     lefts = [margin + left for left in places.lefts]
     places = places._replace(lefts=lefts, right=margin + places.right)
     hints = [
@@ -146,12 +153,13 @@ def draw_scheme(
             drawn.append(_link(shape, hints[k], links.get(k) if links else None))
         row += node.code.n_rows
     right = _UNIT * places.right
-    labels = [_shorten(str(label), _LONGEST_LABEL) for label in scheme.classes]
-    drawn += [
-        tag("text", label, x=right + 6, y=_y_of(k) + 4, fill="currentColor")
-        for k, label in enumerate(labels)
-    ]
-    width, height = right + 14 + _LETTER * max(map(len, labels)), _y_of(len(labels))
+    for k, label in enumerate(labels):
+        place = {"y": _y_of(k) + 4, "fill": "currentColor"}
+        drawn.append(tag("text", label, x=right + 6, **place))
+        if has_two_sides:
+            x = _UNIT * places.lefts[0] - 6
+            drawn.append(tag("text", label, x=x, text_anchor="end", **place))
+    width, height = right + 14 + longest, _y_of(len(labels))
     return tag(
         "svg",
         drawn,
@@ -214,6 +222,11 @@ def _link(shapes: Child, hint: str, address: str | None) -> Markup:
     if address is None:
         return tag("g", shapes, tag("title", hint))
     return tag("a", shapes, tag("title", hint), href=address, aria_label=hint)
+
+
+def _count_columns(text: str) -> int:
+    """Return the width of a text in letters; those of East Asia, and pictures, are two wide."""
+    return sum(1 + (east_asian_width(letter) in "WF") for letter in text)
 
 
 def _shorten(text: str, longest: int) -> str:

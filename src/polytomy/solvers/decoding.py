@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.arguments import did_you_mean
+from polytomy.inputs.arguments import check_choice
 from polytomy.onnx_graph import Graph, Value
 from polytomy.scheme import CodingMatrix, Scheme
 from polytomy.scheme.structure import TreeShape, row_blocks
@@ -245,13 +245,8 @@ def _evaluate_loss(loss: str | Loss, margins: FloatArray) -> FloatArray:
 def _find_loss(loss: str | Loss) -> Loss:
     if callable(loss):
         return loss
-    if loss in LOSSES:
-        return LOSSES[loss]
-    raise ArgumentError(
-        Argument("loss", loss),
-        f" is not known.{did_you_mean(loss, LOSSES)} Use one of {', '.join(LOSSES)}, or a "
-        "function.",
-    )
+    check_choice("loss", loss, LOSSES)
+    return LOSSES[loss]
 
 
 # -- the greedy walk down a tree ----------------------------------------------------------------

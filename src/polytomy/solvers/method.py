@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import count_things
+from polytomy.inputs.numbers import as_floats
 from polytomy.onnx_graph import Graph, Value
 from polytomy.scheme import CodingMatrix, Scheme
 
@@ -166,12 +167,7 @@ def scale_weights(weights: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.floa
     >>> scale_weights([2, 1, 0], (3,))
     array([1. , 0.5, 0. ])
     """
-    try:
-        values = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentError(
-            Argument("weights"), " must be numbers, one for each partition."
-        ) from None
+    values = as_floats("weights", weights)
     if values.shape != shape:
         raise ArgumentError(
             Argument("weights"),

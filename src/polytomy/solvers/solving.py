@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.arguments import did_you_mean
+from polytomy.inputs.arguments import check_choice
 from polytomy.onnx_graph import Graph, Value
 from polytomy.scheme import CodingMatrix, Scheme
 from polytomy.scheme.code_checks import MAX_ENTRIES
@@ -88,16 +88,12 @@ def find_method(name: str, parameter: str = "method") -> Method:
     >>> find_method("least-square")
     Traceback (most recent call last):
         ...
-    polytomy.errors.ArgumentError: method="least-square" is not known. Did you mean "least-squares"?
-    The methods are least-squares, divergence, hastie-tibshirani, wu-lin-weng-1, price, libsvm,
-    voting, hamming, loss-based, loss-weighted, greedy.
+    polytomy.errors.ArgumentError: method="least-square" is not one of least-squares, divergence,
+    hastie-tibshirani, wu-lin-weng-1, price, libsvm, voting, hamming, loss-based, loss-weighted,
+    greedy. Did you mean "least-squares"?
     """
-    if isinstance(name, str) and name in METHODS:
-        return METHODS[name]
-    raise ArgumentError(
-        Argument(parameter, name),
-        f" is not known.{did_you_mean(name, METHODS)} The methods are {', '.join(METHODS)}.",
-    )
+    check_choice(parameter, name, METHODS)
+    return METHODS[name]
 
 
 def check_applicable(

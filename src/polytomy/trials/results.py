@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.arguments import Parameter, make_frame
+from polytomy.inputs.arguments import Parameter, count_things, make_frame
 from polytomy.metrics import METRICS, Metric
 from polytomy.trials.datasets import BUNDLED, CATALOGUE
 from polytomy.trials.store import read_facts, read_manifest, read_trials
@@ -600,10 +600,9 @@ class Results:
         return make_frame(self.rows(), "Use rows() for a list of dicts.")
 
     def __repr__(self) -> str:
-        return (
-            f"<Results: {len(self.records)} trials of {len(self.pairs)} pairs on "
-            f"{len(self.datasets)} datasets>"
-        )
+        things = {"trial": self.records, "pair": self.pairs, "dataset": self.datasets}
+        trials, pairs, datasets = [count_things(len(each), name) for name, each in things.items()]
+        return f"<Results: {trials} of {pairs} on {datasets}>"
 
 
 def _mark_best(rows: list[list[Cell | None]], *, largest: bool) -> None:

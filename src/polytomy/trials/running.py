@@ -176,7 +176,7 @@ def run(
     ...     folder=tempfile.mkdtemp(),
     ... )
     >>> results
-    <Results: 2 trials of 4 pairs on 1 datasets>
+    <Results: 2 trials of 4 pairs on 1 dataset>
     """
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
         raise ArgumentError(Argument("repeats"), f" must be a positive integer; got {repeats!r}.")

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import dump_svmlight_file
 
 from polytomy.cli.data import make_scaler, to_json
-from polytomy.cli.options import NAMES, parse_column
+from polytomy.cli.options import NAMES, parse_integer
 from polytomy.datasets import FORMATS, read_data
 
 
@@ -97,7 +97,7 @@ def test_scaling_keeps_sparse_data_sparse(scale):
 
 
 def test_a_column_is_a_position_if_it_is_an_integer():
-    assert [parse_column(text) for text in ("-1", "07", "kind", "1.5")] == [-1, 7, "kind", "1.5"]
+    assert [parse_integer(text) for text in ("-1", "07", "kind", "1.5")] == [-1, 7, "kind", "1.5"]
 
 
 def test_json_has_null_for_numbers_that_are_not_finite():

@@ -162,7 +162,13 @@ def test_a_report_of_a_regressor_is_written(polytomy, here):
     assert "PolytomyRegressor on 150 samples" in Path("page.html").read_text(encoding="utf-8")
 
 
+def test_a_report_is_an_html_file(polytomy, model, here):
+    words = "polytomy: page.pdf must end with one of .html, .htm\n"
+    assert polytomy("evaluate", model, "iris.csv", "--report", "page.pdf") == (2, "", words)
+
+
 def test_a_report_does_not_overwrite_the_data(polytomy, model, here):
-    outcome = polytomy("evaluate", model, "iris.csv", "--report", "iris.csv")
+    Path("iris.csv").rename("iris.html")
+    outcome = polytomy("evaluate", model, "iris.html", "--report", "iris.html")
     assert outcome.code == 2
-    assert "iris.csv is also an input file" in outcome.err
+    assert "iris.html is also an input file" in outcome.err

@@ -92,7 +92,7 @@ def test_an_option_that_the_command_does_not_have_is_never_shown(name, command_n
     ("line", "words"),
     [
         ("train word.csv -o m.polytomy", "Use --one-hot for text columns, or set --target to the"),
-        ("train iris.csv --format xls -o m.polytomy", '--format must be "csv", "tsv",'),
+        ("train iris.csv --format xls -o m.polytomy", "--format xls is not one of csv, tsv,"),
         ("train t.txt -o m.polytomy", 'Set --format to "csv", "tsv",'),
         ("train bare.csv --target kind -o m.polytomy", "Use --header if the first line names"),
         ("train twice.csv -o m.polytomy", "or use --no-header if the first line is not a header."),

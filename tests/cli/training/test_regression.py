@@ -121,7 +121,7 @@ def test_classes_that_are_fractions_point_to_regression(polytomy, rain):
         (["--regress", "--class-weight", "balanced"], "--class-weight is only for classifiers"),
         (["--regress", "--class-order", "a,b"], "--class-order is only for classifiers"),
         (["--bins", "5"], "--bins is only for regressors; use it with --regress"),
-        (["--regress", "--bins", "few"], '--bins must be auto or an integer; got "few"'),
+        (["--regress", "--bins", "few"], '--bins must be "auto" or an integer of at least 2'),
         (["--regress", "--bins", "1"], '--bins must be "auto" or an integer of at least 2; got 1'),
         (["--regress", "--solver", "voting"], "--solver voting gives scores, not probabilities"),
     ],

@@ -13,8 +13,8 @@ from polytomy.dask.grouping import (
     cut_piece,
     deal_folds,
     group_part,
+    join_blocks,
     join_class,
-    join_samples,
     pick_rows,
     summarise_part,
 )
@@ -72,16 +72,19 @@ def test_a_sample_does_not_depend_on_how_the_data_is_divided(parts, n_rows, seed
     for division in (parts, [y]):
         grouped, layout = group(division)
         chosen = choose_rows(layout, n_rows, seed)
-        samples.append(
-            join_samples([pick_rows(grouped[part], own) for part, own in chosen.items()])
-        )
-    one, other = samples
+        picked = [
+            pick_rows(grouped[part], layout.places[part], own, int(layout.first_rows[part]))
+            for part, own in chosen.items()
+        ]
+        samples.append((join_blocks(picked), layout.classes))
+    (one, classes), (other, _) = samples
     np.testing.assert_array_equal(one.X, other.X)
-    np.testing.assert_array_equal(one.y, np.array(y)[one.X[:, 0].astype(int)])
-    assert (np.diff(one.X[:, 0]) > 0).all()
-    np.testing.assert_array_equal(np.unique(one.y), np.unique(y))
+    np.testing.assert_array_equal(one.rows, one.X[:, 0])
+    np.testing.assert_array_equal(classes[one.class_indices], np.array(y)[one.rows])
+    assert (np.diff(one.rows) > 0).all()
+    np.testing.assert_array_equal(classes[np.unique(one.class_indices)], np.unique(y))
     if len(y) <= n_rows:
-        assert len(one.y) == len(y)
+        assert len(one.rows) == len(y)
 
 
 @given(labels, st.integers(0, 99))

@@ -45,7 +45,7 @@ def test_a_format_that_is_not_clear_is_an_error(write_file, content):
 
 
 def test_an_unknown_format_is_an_error():
-    with pytest.raises(ArgumentError, match=r'^format must be "csv", .* or "agf"; got "xls"'):
+    with pytest.raises(ArgumentError, match=r'^format="xls" is not one of csv, .*, agf\.'):
         find_format("a", "xls")
 
 

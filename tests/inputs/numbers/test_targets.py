@@ -43,7 +43,7 @@ def test_levels_are_probabilities():
     for bad in (-0.1, 1.1, np.nan):
         with pytest.raises(ArgumentError, match="Use numbers from 0 to 1"):
             check_levels("levels", [0.5, bad])
-    with pytest.raises(ArgumentError, match='levels="high" cannot be read as numbers'):
+    with pytest.raises(ArgumentError, match="levels cannot be read as an array of numbers"):
         check_levels("levels", "high")
 
 

@@ -261,7 +261,7 @@ def test_a_solver_of_scores_has_no_sets(classifier):
         ({"confidence_level": 1.0}, "confidence_level=1.0 is not between 0 and 1"),
         ({"confidence_level": None}, "confidence_level=nan is not between 0 and 1"),
         ({"confidence_level": [0.9, 90]}, "confidence_level=90.0 is not between 0 and 1"),
-        ({"confidence_level": "high"}, 'confidence_level="high" cannot be read as numbers'),
+        ({"confidence_level": "high"}, "confidence_level cannot be read as an array of numbers"),
         ({"confidence_level": []}, "confidence_level must be a number, or a list of numbers"),
         ({"confidence_level": [[0.9]]}, "confidence_level must be a number, or a list of numbers"),
         (

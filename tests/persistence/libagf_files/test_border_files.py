@@ -23,9 +23,9 @@ def test_border_samples_and_gradients_are_read(tmp_path):
         ([[1.0]], None, r"m\.bgd: the file is missing"),
         ([[1.0]], [[1.0], [2.0]], r"m: .* must have the same shape; got \(1, 1\) and \(2, 1\)"),
         ([[np.nan]], [[1.0]], r"m\.brd: not all values are finite"),
-        ([[1.0, 2.0]], b"", r"m\.bgd: the file does not hold a number of features and rows of"),
-        ([[1.0, 2.0]], b"\x00\x00\x00\x80abcd", r"m\.bgd: the file does not hold a number of"),
-        ([[1.0, 2.0]], b"\x02\x00\x00\x00abcd", r"m\.bgd: the file does not hold a number of"),
+        ([[1.0, 2.0]], b"", r"m\.bgd: the file does not start with the number of features"),
+        ([[1.0, 2.0]], b"\x00\x00\x00\x80abcd", r"m\.bgd: the file does not start with the"),
+        ([[1.0, 2.0]], b"\x02\x00\x00\x00abcd", r"m\.bgd: 4 bytes .* whole number of rows of 2"),
     ],
 )
 def test_files_that_are_not_border_samples_are_refused(borders, gradients, words, tmp_path):
@@ -47,5 +47,5 @@ def test_calibrated_border_samples_are_refused(tmp_path):
 
 def test_a_count_of_features_beyond_the_file_allocates_nothing(tmp_path):
     (tmp_path / "m.brd").write_bytes(np.int32(2**31 - 1).tobytes() + bytes(16))
-    with pytest.raises(ModelFileError, match="does not hold a number of features and rows of"):
+    with pytest.raises(ModelFileError, match="are not a whole number of rows of 2147483647"):
         read_borders(tmp_path / "m")

@@ -34,8 +34,8 @@ def test_the_normalisation_of_a_single_model_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"dim    average  std. dev.\n  0 1 2\n", "does not hold a number of features"),
-        (b"", "does not hold a number of features"),
+        (b"dim    average  std. dev.\n  0 1 2\n", "are not a whole number of rows"),
+        (b"", "does not start with the number of features"),
         ([[1.0, 0.5, 9.0], [0.0, 1.0, 9.0]], "of 2 features to 2 does more than shift and scale"),
         ([[1.0, 9.0], [0.0, 9.0]], "of 2 features to 1 does more than shift and scale"),
         ([[0.0, 0.0, 9.0], [0.0, 1.0, 9.0]], "does more than shift and scale"),

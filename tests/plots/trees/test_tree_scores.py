@@ -61,7 +61,7 @@ def test_scores_are_shares_of_the_samples(score, of_nodes, of_classes):
         ),
         ((Known(PROBA), [[0.0]], Y, "recal"), 'Did you mean "recall"'),
         ((Known(PROBA), [[0.0]], ["corn", "fir"], "recall"), "y has the label 'fir', which the cl"),
-        ((Known(PROBA), [[0.0]], ["corn"], "recall"), "y has 1 labels for 4 samples of X"),
+        ((Known(PROBA), [[0.0]], ["corn"], "recall"), "y has 1 label for 4 samples of X"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments, words):

@@ -44,7 +44,7 @@ def test_facts_of_a_dataset_are_listed(page):
 
 def test_errors_are_counted_over_all_trials(page):
     errors = page.at("confusion-1-1").find(class_="mistakes")[0]
-    assert errors.find("p")[0].text == "9 of 54 predictions are wrong (16.67%)."
+    assert errors.find("p")[0].text == "Wrong predictions: 9 of 54 (16.67%)."
     assert [item.text for item in errors.find("li")] == [
         'b&b predicted as c": 6 (33.3%)',
         f"{EVIL} predicted as b&b: 3 (16.7%)",

@@ -219,9 +219,9 @@ TWO = CodingMatrix([[-1, 1]])
     [
         (
             "hing",
-            r'loss="hing" is not known\. Did you mean "hinge"\? Use one of hamming, .* or a func',
+            r'loss="hing" is not one of hamming, .* Did you mean "hinge"\?',
         ),
-        ("", 'loss="" is not known'),
+        ("", 'loss="" is not one of'),
         (lambda margin: 0.0, r"of the shape of the margins, \(1, 1\); got \(\)"),
         (lambda margin: margin - np.inf, r"loss is -inf at the margin 0\.5\. It must be finite"),
         (lambda margin: margin * np.nan, r"loss is nan at the margin 0\.5"),

@@ -38,7 +38,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_one(name: Any, shown: str, 
     with pytest.raises(ArgumentError) as error:
         find_method(name)
     known = ", ".join(METHODS)
-    assert str(error.value) == f"{shown} is not known.{hint} The methods are {known}."
+    assert str(error.value) == f"{shown} is not one of {known}.{hint}"
 
 
 def test_the_error_names_the_parameter_of_the_caller() -> None:

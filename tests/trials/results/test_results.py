@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import wilcoxon
 
 from polytomy.errors import ArgumentError
+from polytomy.trials import Results
 from trials.results_cases import ACCURACY, PAIRS, make_results
 
 
@@ -126,3 +127,8 @@ def test_a_table_is_a_frame_of_means_and_deviations(results):
     np.testing.assert_allclose(frame["b_c", "std"].loc["pairs"], np.std([1, 2, 4], ddof=1) / 8)
     assert np.isnan(frame.loc[("tree", "rec"), ("b_c", "mean")])
     assert results.table("brier_score").to_frame().empty
+
+
+def test_one_of_each_is_named_in_the_singular():
+    results = Results([{}], [("tree", "greedy")], ["a"])
+    assert repr(results) == "<Results: 1 trial of 1 pair on 1 dataset>"

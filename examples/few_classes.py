@@ -30,7 +30,7 @@ class TenClasses(ClassifierMixin, BaseEstimator):
         self.classes_ = np.unique(y)
         if len(self.classes_) > self.max_classes:
             raise ValueError(f"{len(self.classes_)} classes are more than {self.max_classes}.")
-        self.model_ = ExtraTreesClassifier(30, random_state=self.random_state).fit(X, y)
+        self.model_ = ExtraTreesClassifier(10, random_state=self.random_state).fit(X, y)
         return self
 
     def predict_proba(self, X):

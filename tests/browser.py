@@ -7,7 +7,6 @@ browser reads commands from its file descriptor 3 and writes answers to 4.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import itertools
 import json
 import os
@@ -60,6 +59,8 @@ def open_browser(folder: Path) -> Iterator[Browser]:
 
 def _make_pipe() -> list[int]:
     """Return the ends of a pipe, with numbers that are not those of Chromium's ends."""
+    import fcntl  # Windows has none
+
     ends = os.pipe()
     copies = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in ends]
     for end in ends:

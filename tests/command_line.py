@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import pty
 import signal
 import sys
 import threading
@@ -77,6 +76,8 @@ def call_on_terminal(
 
     Returns what the terminal receives, and the outcome with all else.
     """
+    import pty  # Windows has none
+
     terminal, end = pty.openpty()
     received = bytearray()
 

@@ -11,7 +11,13 @@ import pytest
 
 from browser import CHROMIUM
 
-__all__ = ["describe_untested", "needs_chromium", "needs_libsvm", "needs_site_packages"]
+__all__ = [
+    "describe_untested",
+    "needs_chromium",
+    "needs_libsvm",
+    "needs_posix",
+    "needs_site_packages",
+]
 
 _CHROMIUM = "Chromium"
 _LIBSVM = "the programs of LIBSVM"
@@ -30,6 +36,8 @@ def _needs(what: str, is_there: bool) -> pytest.MarkDecorator:
 
 needs_chromium = _needs(_CHROMIUM, CHROMIUM is not None and os.name == "posix")
 needs_libsvm = _needs(_LIBSVM, shutil.which("svm-predict") is not None)
+# Named pipes, symbolic links for everyone, modes of files, SIGKILL, Ctrl-C for one process, …
+needs_posix = _needs("a POSIX system", os.name == "posix")
 needs_site_packages = _needs(_SITE, importlib.util.find_spec("sphinx_gallery") is not None)
 
 

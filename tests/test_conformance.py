@@ -31,29 +31,42 @@ MACHINE = SVC(gamma=0.1, tol=1e-9)
 LINEAR = LinearSVC(dual=False, tol=1e-10)
 TREE = DecisionTreeClassifier(min_weight_fraction_leaf=0.01)
 
+# Every kind of binary, calibration and final calibration, and most solvers and designs, once.
+# tests/combinations tries them together.
 CONFIGURATIONS = [
     PolytomyClassifier(),
-    PolytomyClassifier(MACHINE, "one-vs-one", solver="wu-lin-weng-1", calibration="temperature"),
-    PolytomyClassifier(LogisticRegression(tol=1e-10), "orthogonal", solver="divergence"),
+    PolytomyClassifier(
+        MACHINE,
+        "one-vs-one",
+        solver="wu-lin-weng-1",
+        calibration="temperature",
+        final_calibration=None,
+    ),
+    PolytomyClassifier(
+        LogisticRegression(tol=1e-10),
+        "orthogonal",
+        solver="divergence",
+        final_calibration=LogisticRegression(tol=1e-10),
+    ),
     PolytomyClassifier(TREE, "random-tree", solver="greedy"),
-    PolytomyClassifier(LINEAR, "random", solver="voting"),
     PolytomyClassifier(LINEAR, "random-ternary", calibration="isotonic"),
     PolytomyClassifier(LINEAR, "exhaustive", solver="hamming", calibration=None),
     PolytomyClassifier(
-        make_pipeline(StandardScaler(), SVC()), "one-vs-one", solver="hastie-tibshirani"
+        make_pipeline(StandardScaler(), SVC()),
+        "one-vs-one",
+        solver="hastie-tibshirani",
+        shared_preprocessing=True,
     ),
-    PolytomyClassifier(make_pipeline(StandardScaler(), SVC()), shared_preprocessing=True),
     PolytomyClassifier(SGDClassifier(), "one-vs-one", solver="price", class_weight="balanced"),
     PolytomyClassifier(GaussianNB(), "one-vs-rest", class_weight="balanced-per-partition"),
-    PolytomyClassifier(OnlyPredicts(), "one-vs-one", solver="loss-weighted"),
-    PolytomyClassifier(MACHINE, "one-vs-one", final_calibration="decoder"),
-    PolytomyClassifier(MACHINE, "one-vs-rest", final_calibration=None),
+    PolytomyClassifier(MACHINE, "adjacent", solver="voting", final_calibration="decoder"),
     PolytomyClassifier(
-        LogisticRegression(tol=1e-10),
-        "adjacent",
-        final_calibration=LogisticRegression(tol=1e-10),
+        OnlyPredicts(),
+        "tree",
+        solver="loss-weighted",
+        final_calibration="bias",
+        keep_out_of_fold=True,
     ),
-    PolytomyClassifier(OnlyPredicts(), "tree", final_calibration="bias", keep_out_of_fold=True),
 ]
 
 WEIGHT_CHECKS = (
@@ -85,10 +98,10 @@ def test_scikit_learn_checks(estimator, check):
 
 REGRESSORS = [
     PolytomyRegressor(),
-    PolytomyRegressor(LogisticRegression(tol=1e-10), final_calibration="bias"),
-    PolytomyRegressor(MACHINE, 5, "one-vs-one", statistic="median"),
-    PolytomyRegressor(TREE, 4, final_calibration=None),
-    PolytomyRegressor(make_pipeline(StandardScaler(), SVC()), shared_preprocessing=True),
+    PolytomyRegressor(MACHINE, 5, "one-vs-one", statistic="median", final_calibration="bias"),
+    PolytomyRegressor(
+        make_pipeline(StandardScaler(), SVC()), 4, final_calibration=None, shared_preprocessing=True
+    ),
 ]
 
 

@@ -255,6 +255,18 @@ def test_a_calibrator_of_the_user_is_converted_or_refused(run, fitted):
     )
 
 
+def test_a_label_for_no_prediction_is_of_the_type_of_the_labels(run, fitted):
+    _, X, y, new = fitted
+    classifier = pt.PolytomyClassifier(LinearSVC(), random_state=0).fit(X, y == y[0])
+    careful = classifier.with_cost(reject_cost=0.1)
+    found = run(to_onnx(careful, dtype="float64"), new)["label"]
+    assert found.tolist() == [int(each) for each in careful.predict(new)]
+    assert refusal(classifier.with_cost(reject_cost=0.1, reject_label="none")) == (
+        'reject_label="none" cannot be exported, because the labels, such as 0, are of another '
+        "type. Use one of the same type."
+    )
+
+
 def test_labels_that_onnx_cannot_hold_are_refused(fitted):
     _, X, y, _ = fitted
     labels = y.astype(np.uint64) + np.uint64(2**63)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import textwrap
 
 import pytest
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+from needs import needs_posix
+
+pytestmark = needs_posix
 
 PROGRAM = """
     import os, signal, threading, time, warnings

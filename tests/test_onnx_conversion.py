@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
-from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -22,7 +25,14 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    Binarizer,
+    MinMaxScaler,
+    Normalizer,
+    PolynomialFeatures,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -71,6 +81,7 @@ ESTIMATORS = [
     GaussianNB(),
     GradientBoostingClassifier(n_estimators=4),
     HistGradientBoostingClassifier(max_iter=4),
+    LinearDiscriminantAnalysis(),
     MLPClassifier((3,), max_iter=20),
     QuadraticDiscriminantAnalysis(),
     RandomForestClassifier(4),
@@ -132,6 +143,27 @@ def test_steps_before_the_classifier_are_converted(run):
     assert_same(run, make_pipeline(PCA(3), fit(GaussianNB())).fit(X, Y), new)
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        Binarizer(),
+        *[Normalizer(norm=each) for each in ("l1", "l2", "max")],
+        PolynomialFeatures(3),
+        PolynomialFeatures(2, interaction_only=True, include_bias=False),
+    ],
+    ids=str,
+)
+def test_transformers_are_exact_at_zero_and_far_away(run, step):
+    tiny = np.array([[1e-30], [-1e-45], [1e-300]]) * np.ones(4)
+    new = np.vstack([NEW, tiny, np.eye(4), np.zeros((1, 4))])
+    classifier = make_pipeline(step, pt.PolytomyClassifier(LogisticRegression(), random_state=0))
+    assert_same(run, classifier.fit(X, Y), new, "float64")
+
+
+def test_a_first_step_that_does_nothing_is_left_out(run):
+    assert_same(run, make_pipeline("passthrough", fit(GaussianNB())).fit(X, Y))
+
+
 @pytest.mark.parametrize("method", ["fourier", "borders"])
 def test_compressed_classifiers_are_exported(run, method):
     classifier = fit(SVC()).compress(X, Y, method=method, max_accuracy_loss=1.0)
@@ -190,3 +222,39 @@ def test_a_missing_converter_is_named_with_the_command_that_installs_it(monkeypa
     monkeypatch.setattr(onnx_conversion, "_convert_sklearn", fail)
     words = 'cannot be exported: skl2onnx is not installed: pip install "polytomy[onnx]".'
     assert words in refusal(fit(GaussianNB()))
+
+
+class Reversed(GaussianNB):
+    """A classifier that a converter takes for its parent, with other probabilities."""
+
+    def predict_proba(self, X):
+        return super().predict_proba(X)[:, ::-1]
+
+
+def test_a_converted_model_with_other_answers_is_refused(monkeypatch):
+    def convert(estimator, method):
+        return original(GaussianNB().fit(X[Y < 2], Y[Y < 2]), method)
+
+    original = onnx_conversion._convert_sklearn
+    monkeypatch.setattr(onnx_conversion, "_convert_sklearn", convert)
+    words = refusal(pt.PolytomyClassifier(Reversed(), cv=3, random_state=0).fit(X[Y < 2], Y[Y < 2]))
+    assert words.startswith(
+        'binary "one-vs-one-00" is a Reversed with the output probability, which cannot be '
+        "exported: its converted model gives other answers."
+    )
+
+
+@pytest.mark.parametrize(
+    ("package", "parameters"),
+    [
+        ("lightgbm", {"boosting_type": "rf", "bagging_freq": 1, "bagging_fraction": 0.5}),
+        ("lightgbm", {"linear_tree": True}),
+        ("lightgbm", {"sigmoid": 2.0}),
+        ("catboost", {"boost_from_average": True}),
+    ],
+    ids=str,
+)
+def test_boosters_whose_converter_ignores_a_parameter_are_refused(package, parameters):
+    name, others = BOOSTERS[package]
+    booster = getattr(pytest.importorskip(package), name)(**others, **parameters)
+    assert "its converted model gives other answers" in refusal(fit(booster))

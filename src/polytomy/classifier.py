@@ -34,6 +34,7 @@ from polytomy.model.scheme_argument import (
     LIMITED,
     SchemeArgument,
     find_known_order,
+    follows_labels,
     scheme_from,
 )
 from polytomy.model.streaming import StreamingMixin
@@ -282,7 +283,7 @@ class PolytomyClassifier(
 
         - One-vs-one: each pair of a new class with another class is trained.
         - Trees: a new class is put next to the classes that it is nearest to, and the binaries on
-          the way to its place are trained.
+          the way to its place are trained. With ``scheme="paths"``, its label names its place.
         - Other codes, and models of several classes: one binary is trained that separates a new
           class from all others, and P(class) = P(not new) · P(class | not new).
 
@@ -318,7 +319,10 @@ class PolytomyClassifier(
         """
         self._fitted()
         check_parameters(self, CLASSIFIER_CHECKS)
-        return self._with_other_classes(*add_classes(self, X, y, sample_weight, fit_params, scheme))
+        if scheme is None and follows_labels(self.scheme):
+            scheme = self.scheme
+        larger = add_classes(self, X, y, sample_weight, fit_params, scheme)
+        return self._with_other_classes(*larger, scheme)
 
     def _prepare(
         self, X: Any, y: Any, sample_weight: ArrayLike | None, fit_params: Mapping[str, Any]

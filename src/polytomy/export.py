@@ -83,7 +83,9 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
         check_export(final)
     classes = _exported_labels(composition.classes)
     graph = Graph()
-    X = graph.input("X", dtype, ["n_samples", classifier.n_features_in_])
+    # Pipelines ask their first step, which may be "passthrough".
+    n_features = [*before, core][0].n_features_in_
+    X = graph.input("X", dtype, ["n_samples", n_features])
     try:
         samples = export_steps(graph, _cast(graph, X, dtype, "float64"), before)
     except ConversionError as error:
@@ -116,7 +118,14 @@ def to_onnx(classifier: Any, *, dtype: str = "float32") -> Any:
     else:
         winners = costs.to_onnx(graph, scores)
         if costs.can_reject:
-            labels = _exported_labels(costs.labels_with_reject(composition.classes))
+            labels = costs.labels_with_reject(classes)
+            if len({isinstance(label, str) for label in labels.tolist()}) > 1:
+                raise ArgumentError(
+                    Argument("reject_label", costs.reject_label),
+                    f" cannot be exported, because the labels, such as {classes.tolist()[0]!r}, "
+                    "are of another type. Use one of the same type.",
+                )
+            labels = _exported_labels(labels)
     graph.output("label", graph.constant(labels).take(winners, axis=0), labels.dtype, ["n_samples"])
     graph.output(
         "probabilities" if composition.gives_probabilities else "scores",

@@ -2,7 +2,9 @@
 
 skl2onnx converts scikit-learn's estimators; onnxmltools those of XGBoost, LightGBM and CatBoost.
 Trees and a few others, such as imputers, are in single precision there, and the rest in double.
-Histogram boosting is converted here, because its thresholds are in double precision.
+What they convert is run and compared with the estimator, because some of their models are wrong.
+Histogram boosting is converted here, because its thresholds are in double precision, and so are
+transformers that skl2onnx's models apply otherwise to zeros or to large numbers.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import Binarizer, Normalizer, PolynomialFeatures
 from sklearn.svm import SVC, NuSVC
 
 from polytomy.errors import PolytomyError
@@ -23,6 +27,11 @@ _OPSET_OF_BOOSTERS = 15
 
 # Operators of the domain of trees that runtimes do not limit to single precision.
 _OF_ANY_TYPE = {"ArrayFeatureExtractor", "LabelEncoder"}
+
+# Random samples that a converted model is compared on, and the difference that is accepted.
+_N_COMPARED, _TOLERANCE = 8, 1e-5
+
+Floats = NDArray[np.float64]
 
 
 class ConversionError(PolytomyError):
@@ -61,10 +70,15 @@ def export_estimator(graph: Graph, X: Value, estimator: Any, method: str) -> Val
         return value
     if isinstance(estimator, HistGradientBoostingClassifier):
         return _export_histograms(graph, X, estimator, method)
+    if type(estimator) in _TRANSFORMERS:
+        return _TRANSFORMERS[type(estimator)](graph, X, estimator)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model, is_double = _CONVERTERS.get(package, _convert_sklearn)(estimator, method)
+            if further := {node.domain for node in model.graph.node} - {"", TREES}:
+                raise ConversionError(f"it would need operators of {', '.join(further)}")
+            _compare(model, is_double, estimator, method)
     except ImportError as error:
         raise ConversionError(
             f'{error.name} is not installed: pip install "polytomy[onnx]"'
@@ -74,11 +88,48 @@ def export_estimator(graph: Graph, X: Value, estimator: Any, method: str) -> Val
     except Exception as error:
         reason = next(iter(str(error).splitlines()), "")[:200] or type(error).__name__
         raise ConversionError(f"its converter says: {reason.rstrip('.')}") from error
-    if further := {node.domain for node in model.graph.node} - {"", TREES}:
-        raise ConversionError(f"it would need operators of {', '.join(further)}")
+    return _embed(graph, X, model, is_double, method)
+
+
+def _embed(graph: Graph, X: Value, model: Any, is_double: bool, method: str) -> Value:
     samples = X if is_double else graph.cast(X, np.float32)
     number = 0 if method == "transform" else 1  # the first output of a classifier has the labels
     return graph.cast(graph.embed(model, samples, number), np.float64)
+
+
+def _compare(model: Any, is_double: bool, estimator: Any, method: str) -> None:
+    """Raise a ConversionError if a converted model answers otherwise than the estimator.
+
+    Some converters ignore parameters, such as `boosting_type` of LightGBM. Single samples may
+    differ: nearest neighbours can be equally far away.
+    """
+    from onnxruntime import InferenceSession, SessionOptions
+
+    n_features = estimator.n_features_in_
+    new = np.random.default_rng(0).normal(size=(_N_COMPARED, n_features))
+    new = new.astype(np.float32).astype(np.float64)
+    try:
+        answers = getattr(estimator, method)(new)
+    except ValueError:
+        return  # it takes only certain values, such as categories
+    expected = np.asarray(answers.toarray() if hasattr(answers, "toarray") else answers)
+    expected = expected.reshape(len(new), -1)
+    graph, options = Graph(), SessionOptions()
+    X = graph.input("X", np.float64, ["n_samples", n_features])
+    converted = _embed(graph, X, model, is_double, method)
+    graph.output("Y", converted, np.float64, ["n_samples", "n_columns"])
+    options.log_severity_level = 4  # the error is raised as well
+    file = graph.to_model("compared", {}).SerializeToString()
+    session = InferenceSession(file, options, providers=["CPUExecutionProvider"])
+    found = session.run(None, {"X": new})[0][:, -expected.shape[1] :]
+    if found.shape != expected.shape or np.mean(_are_close(found, expected)) < 0.5:
+        raise ConversionError("its converted model gives other answers")
+
+
+def _are_close(found: Floats, expected: Floats) -> NDArray[np.bool_]:
+    size = np.maximum(1.0, np.abs(expected).max(axis=1))
+    close: NDArray[np.bool_] = np.abs(found - expected).max(axis=1) <= _TOLERANCE * size
+    return close
 
 
 def _convert_sklearn(estimator: Any, method: str) -> tuple[Any, bool]:
@@ -171,3 +222,40 @@ def _export_histograms(graph: Graph, X: Value, model: Any, method: str) -> Value
     if model.n_trees_per_iteration_ == 1:
         values = values * np.array([-0.5, 0.5])
     return graph.add("Softmax", values, axis=1)
+
+
+def _export_normalizer(graph: Graph, X: Value, step: Any) -> Value:
+    if step.norm == "l2":
+        size = graph.add("Sqrt", (X * X).sum(axis=1))
+    else:
+        sizes = graph.add("Abs", X)
+        size = sizes.sum(axis=1) if step.norm == "l1" else sizes.max(axis=1)
+    # Samples of zeros, or nearly so, stay as they are.
+    is_zero = graph.add("Less", size, 10 * float(np.finfo(np.float64).eps))
+    return X / graph.add("Where", is_zero, 1.0, size)
+
+
+def _export_binarizer(graph: Graph, X: Value, step: Any) -> Value:
+    return graph.cast(graph.add("Greater", X, float(step.threshold)), np.float64)
+
+
+def _export_polynomials(graph: Graph, X: Value, step: Any) -> Value:
+    powers = step.powers_
+    degree = max(1, int(powers.sum(axis=1).max()))
+    # The factors of each product, filled up with a column of ones.
+    factors = np.full((len(powers), degree), step.n_features_in_)
+    for row, own in zip(factors, powers, strict=True):
+        own = np.repeat(np.arange(len(own)), own)
+        row[: len(own)] = own
+    columns = graph.join([X, graph.repeat(np.ones(1), X)])
+    product = columns.take(factors[:, 0], axis=1)
+    for own in factors.T[1:]:
+        product = product * columns.take(own, axis=1)
+    return product
+
+
+_TRANSFORMERS: dict[type, Callable[[Graph, Value, Any], Value]] = {
+    Binarizer: _export_binarizer,
+    Normalizer: _export_normalizer,
+    PolynomialFeatures: _export_polynomials,
+}

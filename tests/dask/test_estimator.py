@@ -19,6 +19,7 @@ from sklearn.svm import SVC, LinearSVC
 
 import polytomy as pt
 from cluster_cases import DyingOnceNB, fail_to_read, pass_on_after_dying
+from needs import needs_posix
 
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
@@ -250,6 +251,7 @@ def test_trained_models_take_part(client):
     np.testing.assert_allclose(far.predict_proba(X), near.predict_proba(X), rtol=0, atol=1e-9)
 
 
+@needs_posix
 def test_workers_that_are_killed_while_they_read_or_train_cost_only_time(client, tmp_path):
     X, y = make_samples()
     read, train = tmp_path / "read", tmp_path / "train"
@@ -273,6 +275,7 @@ with LocalCluster(processes=False, n_workers=1, threads_per_worker=1, dashboard_
 """
 
 
+@needs_posix
 def test_a_lost_scheduler_is_one_clear_error(tmp_path):
     X, y = make_samples()
     process = subprocess.Popen(

@@ -89,16 +89,51 @@ def test_typing_a_query_finds_a_page(width, browser, address):
     assert any("decisions.html" in link or "PolytomyClassifier" in link for link in found)
 
 
-@pytest.mark.parametrize("parameter", ["solver", "class_weight"])
-def test_the_name_of_a_parameter_finds_the_classifier_first(parameter, browser, address):
-    browser.visit(address + f"search.html?q={parameter}")
+@pytest.mark.parametrize("page", ["dask.html", "designs.html", "language.html"])
+def test_lines_of_code_and_messages_are_not_cut_off_on_a_laptop(page, browser, address):
+    browser.visit(address + page, width=1280)
+    assert browser.evaluate("document.querySelectorAll('article pre').length") > 0
+    cut = browser.evaluate("""
+        [...document.querySelectorAll("article div:not(.highlight-text) > .highlight > pre")]
+          .filter((block) => block.scrollWidth > block.clientWidth)
+          .map((block) => block.innerText)
+    """)
+    assert cut == []
+
+
+def search(query, browser, address):
+    """Return the links that the page of the search lists, without the address of the site."""
+    browser.visit(f"{address}search.html?q={query.replace(' ', '+')}")
     browser.wait_for(
-        "/found [0-9]+ page/.test(document.querySelector('#search-results').innerText)"
+        "/found (one|[0-9]+) page/.test(document.querySelector('#search-results').innerText)"
     )
     found = browser.evaluate("""
         [...document.querySelectorAll("#search-results .search > li > a")].map((link) => link.href)
     """)
+    return [link.removeprefix(address) for link in found]
+
+
+@pytest.mark.parametrize("parameter", ["solver", "class_weight"])
+def test_the_name_of_a_parameter_finds_the_classifier_first(parameter, browser, address):
+    found = search(parameter, browser, address)
     assert any("polytomy.PolytomyClassifier.html" in link for link in found[:3])
+
+
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("tabpfn", "limited.html"),
+        ("prefit", "fitted_models.html"),
+        ("imbalanced", "imbalanced.html"),
+        ("early stopping", "early_stopping.html"),
+        ("lightgbm", "fitted_models.html"),
+        ("LinearSVC", "classifier.html"),
+        ("class weights", "imbalanced.html"),
+        ("thresholds", "imbalanced.html"),
+    ],
+)
+def test_words_of_other_libraries_find_the_page_that_answers_first(words, page, browser, address):
+    assert search(words, browser, address)[0].startswith(page)
 
 
 def test_a_query_of_no_page_finds_none(browser, address):

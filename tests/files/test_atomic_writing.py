@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from needs import needs_posix
 from polytomy.files import open_atomically
 
 
@@ -36,6 +37,7 @@ def test_a_failure_keeps_the_existing_file_and_leaves_nothing_else(tmp_path):
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
+@needs_posix
 def test_a_link_stays_a_link_and_its_target_keeps_its_mode(tmp_path):
     target, link = tmp_path / "a.txt", tmp_path / "link"
     target.write_bytes(b"before")
@@ -48,6 +50,7 @@ def test_a_link_stays_a_link_and_its_target_keeps_its_mode(tmp_path):
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
 
 
+@needs_posix
 def test_a_new_file_has_the_mode_that_the_umask_allows(tmp_path):
     mask = os.umask(0o027)
     try:
@@ -58,6 +61,7 @@ def test_a_new_file_has_the_mode_that_the_umask_allows(tmp_path):
     assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == 0o640
 
 
+@needs_posix
 def test_a_pipe_is_written_to_directly(tmp_path):
     reading, writing = os.pipe()
     with open_atomically(f"/dev/fd/{writing}") as file:
@@ -73,6 +77,7 @@ def test_a_missing_folder_is_an_error_that_names_the_file(tmp_path):
     assert info.value.filename == str(tmp_path / "no" / "a.txt")
 
 
+@needs_posix
 def test_a_killed_process_leaves_no_part_of_the_file(tmp_path):
     program = (
         "import sys, os, signal\n"

@@ -183,6 +183,13 @@ def test_as_many_validation_rows_as_training_rows_are_not_taken_for_values_of_th
     assert fit("one-vs-one", estimator, X_val=other, y_val=labels).score(X, Y) > 0.9
 
 
+def test_validation_rows_have_the_columns_of_the_training_rows():
+    names = [f"x{k}" for k in range(X.shape[1])]
+    frame, other = pd.DataFrame(X, columns=names), pd.DataFrame(X_VAL, columns=names[::-1])
+    with pytest.raises(ArgumentError, match=r"^eval_set: The feature names should match"):
+        PolytomyClassifier(Boosting()).fit(frame, Y, eval_set=[(other, Y_VAL)])
+
+
 def test_a_search_and_a_regressor_pass_validation_rows_on():
     search = SchemeSearchCV(Boosting(), ["one-vs-one", "one-vs-rest"], cv=3, random_state=0)
     search.fit(X, Y, eval_set=[(X_VAL, Y_VAL)])
@@ -203,6 +210,10 @@ def test_a_search_and_a_regressor_pass_validation_rows_on():
         (
             {"eval_set": [(X_VAL, Y_VAL)], "sample_weight_eval_set": X_VAL[:, 0]},
             "sample_weight_eval_set must have a value for each row of each set in eval_set.",
+        ),
+        (
+            {"eval_set": [(X_VAL[:, :-1], Y_VAL)]},
+            f"eval_set: X has {X.shape[1] - 1} features, but PolytomyClassifier is expecting",
         ),
         (
             {"eval_set": [(X_VAL[Y_VAL == "oak"], Y_VAL[Y_VAL == "oak"])]},
@@ -231,6 +242,13 @@ def test_shared_steps_of_a_pipeline_transform_the_rows():
     classifier.fit(X, Y, eval_set=[(X_VAL, Y_VAL)])
     ((samples, _),) = classifier.estimators_[0].eval_set_
     np.testing.assert_allclose(samples, StandardScaler().fit(X).transform(X_VAL))
+
+
+def test_a_shared_pipeline_passes_other_arguments_to_its_last_step():
+    pipeline = make_pipeline(StandardScaler(), Anything())
+    classifier = PolytomyClassifier(pipeline, shared_preprocessing=True)
+    classifier.fit(X, Y, eval_set=[(X_VAL, Y_VAL)], verbose=False)
+    assert classifier.estimators_[0].others_["verbose"] is False
 
 
 def test_an_estimator_without_validation_rows_says_so_itself():

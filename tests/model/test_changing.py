@@ -218,6 +218,20 @@ def test_estimators_with_probabilities_and_few_folds(samples):
     assert after.score(*make_samples(seed=5)) > 0.9
 
 
+class Unhashable(LogisticRegression):
+    """An estimator that compares by its parameters, as those of CatBoost do."""
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self.get_params() == other.get_params()
+
+    __hash__ = None
+
+
+def test_estimators_need_no_hash(samples):
+    known = fit_known(*samples, estimator=Unhashable())
+    assert known.with_classes(*samples).class_change_[2:] == (21, 7)
+
+
 def test_several_classes_and_text_labels(samples):
     X, y = samples
     names = np.array(["oak", "fir", "ash", "elm", "yew", "bay", "fig", "box"])
@@ -238,6 +252,27 @@ def test_two_classes_become_three_pairs(samples):
     after = after.with_classes(X[chosen], y[chosen])
     assert after.scheme_.code.is_one_vs_one
     assert after.class_change_[2:] == (1, 2)
+
+
+def test_a_single_class_becomes_a_fresh_fit(samples):
+    X, y = samples
+    after = PolytomyClassifier(SVC(), cv=3, random_state=0).fit(X[y == 0], y[y == 0])
+    after = after.with_classes(X, y)
+    fresh = PolytomyClassifier(SVC(), cv=3, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(after.predict_proba(X), fresh.predict_proba(X))
+    assert after.out_of_fold_score_ == fresh.out_of_fold_score_
+    assert after.without_classes([NEW]).with_classes(X, y).class_change_.n_kept == 21
+
+
+def test_labels_that_are_paths_name_the_place_of_a_new_class(samples):
+    X, y = samples
+    names = np.array([f"{'low' if k < 4 else 'high'}/{k}" for k in range(8)])
+    X = np.where((y == NEW)[:, np.newaxis], np.roll(X, 4, axis=0), X)  # near "low/3"
+    known = PolytomyClassifier(SVC(), "paths", cv=3, random_state=0)
+    known.fit(X[y != NEW], names[y[y != NEW]])
+    after = known.with_classes(X, names[y])
+    assert str(after.scheme_) == str(design("paths", sorted(names.tolist())))
+    assert (after.scheme, after.class_change_.n_kept) == ("paths", 1)
 
 
 def test_a_scheme_can_be_given(samples):
@@ -479,8 +514,29 @@ def test_smaller_and_larger_models_can_be_saved(tmp_path, case):
     assert np.allclose(again.predict_proba(X), smaller.predict_proba(X))
 
 
+@pytest.mark.parametrize("scheme", ["direct", "n-ary", ["one-vs-one", "direct"]], ids=str)
+def test_a_class_that_is_removed_can_be_added_again(samples, scheme):
+    X, y = samples
+    whole = PolytomyClassifier(LogisticRegression(), scheme, cv=3, random_state=0).fit(X, y)
+    again = whole.without_classes([NEW]).with_classes(X, y)
+    assert again.classes_.tolist() == whole.classes_.tolist()
+    assert again.score(*make_samples(seed=21)) > 0.9
+
+
+@pytest.mark.parametrize(
+    "labels", [3, np.int64(3), "3", {3}, iter([3]), np.array([3]), np.array(3)], ids=repr
+)
+def test_labels_to_remove_are_one_or_several(pairwise, labels):
+    _, whole = pairwise
+    if labels == "3":
+        refuse("labels has '3'; the classes are 0, 1", lambda: whole.without_classes(labels))
+    else:
+        assert whole.without_classes(labels).class_change_.removed == [3]
+
+
 def test_labels_that_cannot_be_removed_are_named(pairwise):
     _, whole = pairwise
+    refuse("labels has 'a'; the classes are 0, 1", lambda: whole.without_classes([3, "a"]))
     refuse("labels has 11; the classes are 0, 1", lambda: whole.without_classes([3, 11]))
     refuse("labels leaves 1 class. Keep two or more", lambda: whole.without_classes(range(7)))
     prior = whole.with_prior([0.5, 0.5, 0, 0, 0, 0, 0, 0])

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needs import needs_posix
 from persistence.round_trips import X
 from persistence.saved_archives import (
     array_to_bytes,
@@ -250,6 +251,7 @@ def test_bytes_that_are_not_an_archive_are_refused(tmp_path_factory, content):
 # -- opening files ---------------------------------------------------------------------------------
 
 
+@needs_posix
 def test_a_file_is_opened_and_its_size_is_known(tmp_path):
     (tmp_path / "m").write_bytes(b"12345")
     (tmp_path / "link").symlink_to("m")
@@ -259,6 +261,7 @@ def test_a_file_is_opened_and_its_size_is_known(tmp_path):
             assert file.read() == b"12345"
 
 
+@needs_posix
 def test_pipes_and_devices_are_refused_unopened(tmp_path):
     os.mkfifo(tmp_path / "pipe")  # opening it would wait for a writer
     (tmp_path / "zeros").symlink_to("/dev/zero")
@@ -267,6 +270,7 @@ def test_pipes_and_devices_are_refused_unopened(tmp_path):
             open_model_file(tmp_path / name)
 
 
+@needs_posix
 def test_files_that_cannot_be_opened_raise_what_the_system_says(tmp_path):
     with pytest.raises(FileNotFoundError):
         open_model_file(tmp_path / "none")

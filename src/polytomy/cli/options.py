@@ -95,6 +95,7 @@ NAMES = {
     "scores": Names(["polytomy.metrics:METRICS"], where="needs_only_predictions"),
     "set_scores": Names(["polytomy.model.sets:SCORES"], before=["auto"]),
     "solvers": Names(["polytomy.solvers:METHODS"], before=["auto"]),
+    "validations": Names(["polytomy.inputs.arguments:VALIDATIONS"], after=["none"]),
     "zero_based": Names(before=["auto", "yes", "no"]),
 }
 

@@ -151,6 +151,8 @@ def _check_stream(classifier: Any, path: str, reading: TrainingDataOptions) -> N
             f"--class-weight {classifier.class_weight} needs all the data at once. With --stream, "
             "use --class-weight balanced."
         )
+    if classifier.validation is not None:
+        raise ArgumentError("--validation needs all the data at once. Leave it out with --stream.")
     if reading.one_hot:
         raise ArgumentError(
             "--one-hot cannot be used with --stream. Encode the text columns first."
@@ -264,6 +266,12 @@ class ModelOptions:
         help="Number of folds for both calibrations, and for --scheme auto; by default 5, or "
         "one held-out part if there are 100,000 rows or more.",
     )
+    validation: str | None = option(
+        names="validations",
+        is_checked=True,
+        sets=_CLASSIFIER,
+        help="Rows to stop boosted trees early on, those that each fold holds out: {validations}.",
+    )
     class_weight: str | None = option(
         names="class_weights", is_checked=True, help="Class weights: {class_weights}."
     )
@@ -295,6 +303,7 @@ class ModelOptions:
             self,
             calibration=parse_none,
             final_calibration=parse_none,
+            validation=parse_none,
             class_order=parse_labels,
             n_bins=parse_integer,
             scheme=lambda schemes: schemes if len(schemes) > 1 else schemes[0],

@@ -26,6 +26,9 @@ BALANCED_PER_PARTITION = "balanced-per-partition"
 CLASS_WEIGHTS = (BALANCED, BALANCED_PER_PARTITION)
 """Class weights. In Python, None and dicts of labels and weights are allowed too."""
 
+VALIDATIONS = ("folds",)
+"""Rows on which an estimator is scored while it is fitted, to stop early."""
+
 
 class Parameter(NamedTuple):
     """A parameter of an estimator, and its allowed values.

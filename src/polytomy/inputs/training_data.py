@@ -50,6 +50,12 @@ def check_training_data(
             "are classes, convert them to text: y.astype(str); to predict numbers, use "
             "PolytomyRegressor."
         )
+    texts = {isinstance(label, str): label for label in y.tolist()} if y.dtype.kind == "O" else {}
+    if len(texts) > 1:
+        raise DataError(
+            f"y mixes text and other labels, such as {texts[True]!r} and {texts[False]}. Convert "
+            "all to text: y.astype(str)."
+        )
     if y.dtype.kind == "O" and type_of_target(y) == "unknown":
         raise DataError(
             f"Unknown label type: y is an array of objects, such as {y[0]!r}. Convert it to text, "

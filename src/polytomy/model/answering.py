@@ -35,7 +35,12 @@ from polytomy.model.decisions import (
 )
 from polytomy.model.explanations import Explanations, explain_samples
 from polytomy.model.out_of_fold import FinalCalibration
-from polytomy.model.scheme_argument import SchemeArgument, members_of, scheme_from
+from polytomy.model.scheme_argument import (
+    SchemeArgument,
+    follows_labels,
+    members_of,
+    scheme_from,
+)
 from polytomy.model.sets import INTERVAL, SCORES, choose_sets
 from polytomy.scheme import Scheme, SchemeEnsemble
 
@@ -559,11 +564,11 @@ class AnsweringMixin:
     def novelty(self, X: Any) -> Floats:
         """Return how little each sample looks like any of the classes, from 0 to 1.
 
-        It is the entropy of the class probabilities, divided by the largest possible entropy. This
-        finds samples of unknown classes better than the largest probability, the disagreement of
-        the binaries, kernel values or a one-class support vector machine: see "Classes come and go"
-        in the documentation. It says nothing about samples that are far away from all others but on
-        one side of every border.
+        It is the entropy of the class probabilities, divided by the largest possible entropy. On
+        average over eight datasets, this finds samples of unknown classes better than the largest
+        probability, the disagreement of the binaries, kernel values or a one-class support vector
+        machine: see "Classes come and go" in the documentation. It says nothing about samples that
+        are far away from all others but on one side of every border.
 
         Returns
         -------
@@ -684,13 +689,14 @@ class AnsweringMixin:
         composition, change = remove_classes(self._fitted(), labels)
         if order is not None:
             order = [label for label in order if label not in change.removed]
-        return self._with_other_classes(composition, order, change)
+        return self._with_other_classes(composition, order, change, self.scheme)
 
     def _with_other_classes(
-        self, composition: Composition, order: list[Any] | None, change: ClassChange
+        self, composition: Composition, order: list[Any] | None, change: ClassChange, scheme: Any
     ) -> Self:
         given_order = None if self.class_order is None else order
-        other = self._copy_with(composition, scheme=composition.scheme, class_order=given_order)
+        own = scheme if follows_labels(scheme) else composition.scheme
+        other = self._copy_with(composition, scheme=own, class_order=given_order)
         other.__dict__.pop("reservoir_", None)
         other.classes_, other.class_order_ = composition.classes, order
         other.class_change_ = change

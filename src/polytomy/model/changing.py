@@ -5,7 +5,7 @@ The binaries that do not concern these classes stay as they are, bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
@@ -80,7 +80,9 @@ def remove_classes(composition: Composition, labels: Any) -> tuple[Composition, 
     """Return the composition without some of its classes; see `without_classes`."""
     _refuse_compressed(composition)
     classes = composition.classes
-    given = np.ravel(np.asarray(labels)).tolist()
+    labels = getattr(labels, "tolist", lambda: labels)()
+    is_one = isinstance(labels, str) or not isinstance(labels, Iterable)
+    given = [labels] if is_one else list(labels)
     unknown = [label for label in given if label not in classes.tolist()]
     if unknown:
         raise ArgumentError(
@@ -297,7 +299,9 @@ def _plan_larger(
     new_index = np.searchsorted(classes, composition.classes)
     wholes: dict[Any, Any] = {}
     before = [
-        each.translated(lambda side: compact_classes(new_index[np.asarray(side)]), wholes)
+        each.translated(
+            lambda side: compact_classes(new_index[np.asarray(side, dtype=np.intp)]), wholes
+        )
         for each in composition.dichotomies
     ]
     columns: dict[Hashable, list[int | None]] = {}
@@ -347,11 +351,13 @@ def _train(
     """Return the binaries of all dichotomies; those that are there already stay as they are."""
     new_index = np.searchsorted(options.classes, composition.classes)
     seen = _SeenRows.find(composition.out_of_fold, X, options.class_indices, new_index)
-    if seen is None:
+    if seen is None and composition.binaries:
         if composition.final is not None:
             warn_of_lost_calibration()
         options = replace(options, final_calibration=None)
-    elif seen.has_any and not isinstance(options.cv, int | np.integer | HoldOut):
+    elif (
+        seen is not None and seen.has_any and not isinstance(options.cv, int | np.integer | HoldOut)
+    ):
         raise ArgumentError(
             Argument("cv", options.cv),
             " cannot continue the folds of an earlier fit. Use a number of folds, or a fraction.",
@@ -374,8 +380,9 @@ def _train(
         adapt_folds=None if seen is None else seen.adapt,
     )
     scores = trained.out_of_fold
-    if scores is not None and seen is not None:
-        scores = seen.insert(scores, earlier, calibration_weights(options))
+    if scores is not None:
+        if seen is not None:
+            scores = seen.insert(scores, earlier, calibration_weights(options))
         scores = replace(scores, fingerprints=fingerprint_rows(take_rows(X, scores.rows)))
     return replace(trained, out_of_fold=scores, preprocessing=composition.preprocessing)
 
@@ -390,19 +397,19 @@ def _share_gamma(
     wanted : dichotomies to train
     before, binaries : dichotomies that have been trained, and their binaries
     """
-    gammas = {
-        id(each.estimator): binary.estimator.kernel.gamma
+    machines = {
+        id(each.estimator): (each.estimator, binary.estimator.kernel.gamma)
         for each, binary in zip(before, binaries, strict=True)
         if isinstance(binary.estimator, KernelMachine)
     }
-
-    @cache
-    def fix(estimator: Any) -> Any:
-        if id(estimator) not in gammas or not has_gamma_of_data([estimator]):
-            return estimator
-        return clone(estimator).set_params(gamma=gammas[id(estimator)])
-
-    return [each._replace(estimator=fix(each.estimator)) for each in wanted]
+    fixed = {
+        key: clone(estimator).set_params(gamma=gamma)
+        for key, (estimator, gamma) in machines.items()
+        if has_gamma_of_data([estimator])
+    }
+    return [
+        each._replace(estimator=fixed.get(id(each.estimator), each.estimator)) for each in wanted
+    ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

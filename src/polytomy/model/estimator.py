@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
@@ -24,6 +24,7 @@ from polytomy.calibration.folds import RoutedSplitter, check_folds, choose_folds
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import (
     PRECISIONS,
+    VALIDATIONS,
     Parameter,
     is_boolean,
     is_count,
@@ -31,6 +32,7 @@ from polytomy.inputs.arguments import (
     is_random_state,
 )
 from polytomy.inputs.numbers import CLASS_WEIGHT, class_weights
+from polytomy.inputs.training_data import check_features
 from polytomy.learners.preparation import (
     check_nested_parameters,
     class_limit,
@@ -39,7 +41,7 @@ from polytomy.learners.preparation import (
 )
 from polytomy.learners.svm.matrix import MEMORY_BUDGET
 from polytomy.learners.trained import is_fitted
-from polytomy.learners.validation import refuse_labels, split_validation
+from polytomy.learners.validation import Validation, refuse_labels, split_validation
 from polytomy.learners.workload import FitArguments, TrainingListener, TrainingOptions
 from polytomy.model.arrangement import AUTO, gives_probabilities
 from polytomy.solvers.solving import METHODS
@@ -103,7 +105,7 @@ CLASSIFIER_CHECKS: dict[str, Callable[[Any], object]] = {
         Parameter("reservoir_size", "a number of rows, 0 or more", is_count),
         Parameter("prediction_dtype", "", _is_precision, PRECISIONS),
         CLASS_ORDER,
-        Parameter("validation", "", choices=("folds",), allows_none=True),
+        Parameter("validation", "", choices=VALIDATIONS, allows_none=True),
         Parameter("max_sides", "a whole number of sides, 2 or more", _is_limit, allows_none=True),
     ),
     "calibration": make_calibrator,
@@ -166,6 +168,13 @@ def make_training_options(
         }
         groups = dict(routed["splitter"].split) if method == "fit" else {}
 
+    def read(validation: Validation) -> Validation:
+        # LightGBM, for one, accepts rows with other features, and stops at random.
+        try:
+            return validation.with_samples(partial(check_features, owner or classifier))
+        except ValueError as error:
+            raise ArgumentError(f"{validation.names[0]}: {error}") from error
+
     def weighted(arguments: dict[str, Any]) -> FitArguments:
         own = arguments.pop("sample_weight", None)
         weight = own
@@ -180,7 +189,7 @@ def make_training_options(
                 Argument("validation", classifier.validation),
                 f" and {validation[0].argument} are two sets of validation rows. Use one of them.",
             )
-        encoded = tuple([each.encoded(classes) for each in validation])
+        encoded = tuple([read(each).encoded(classes) for each in validation])
         return FitArguments(weight, others, own, encoded)
 
     cv = choose_folds(classifier.cv, len(class_indices))

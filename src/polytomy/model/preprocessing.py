@@ -163,10 +163,14 @@ def _are_same(one: Any, other: Any) -> bool:
 
 
 def _check_arguments(transformers: Pipeline, options: TrainingOptions) -> None:
-    """Raise an ArgumentError if steps of the pipelines get arguments of their own."""
+    """Raise an ArgumentError if steps of the pipelines get arguments of their own.
+
+    Without metadata routing, arguments that name no step are for the last one, which is trained.
+    """
     every = [options.arguments, *options.arguments_by_model.values()]
-    names = {name for each in every for name in each.fit_params}
-    if get_config()["enable_metadata_routing"]:
+    is_routed = get_config()["enable_metadata_routing"]
+    names = {name for each in every for name in each.fit_params if is_routed or "__" in name}
+    if is_routed:
         names |= set(transformers.get_metadata_routing().consumes("fit", ["sample_weight"]))
     if names:
         raise _refusal(f"a step of the pipelines gets {list_names(sorted(names))} in fit")

@@ -160,6 +160,17 @@ def scheme_from(
     return from_matrix(matrix, classes if class_order is None else class_order)
 
 
+def follows_labels(argument: Any) -> bool:
+    """Return whether a scheme follows from the text of the labels, as "paths" does.
+
+    Examples
+    --------
+    >>> follows_labels("paths"), follows_labels("tree")
+    (True, False)
+    """
+    return isinstance(argument, str) and split_options(argument)[0] in LABEL_DESIGNS
+
+
 def _from_text(
     text: str, classes: Iterable[Any], X: Any, y: Any, random_state: RandomState
 ) -> Scheme | SchemeEnsemble:

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -31,6 +33,7 @@ from polytomy.inputs.arguments import shorten
 
 _MANIFEST_NAME = "manifest.json"
 _MOST_SHOWN = 60
+_SECONDS_BETWEEN_ATTEMPTS = 0.02  # to lock the manifest, which is written in an instant
 
 # What is read of the files; without it, they are damaged.
 _TRIAL = ("dataset", "repeat", "classes", "seconds", "warnings", "schemes", "cells")
@@ -128,25 +131,38 @@ class Store:
 def _lock(path: Path, *, waits: bool) -> Iterator[bool]:
     """Lock a file, and yield whether it is ours.
 
-    It also is if the folder is read-only or the system has no locks: then several runs may do the
-    same work.
+    It also is if the folder is read-only or its file system has no locks: then several runs may do
+    the same work.
     """
     try:
-        import fcntl
-
         file = path.open("w")
-    except (ImportError, OSError):
+    except OSError:
         yield True
         return
-    is_ours = True
-    with file:
+    with file:  # closing it gives up the lock
+        is_ours = True
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
-        except BlockingIOError:
-            is_ours = False
+            while not (is_ours := _take_lock(file.fileno())) and waits:
+                time.sleep(_SECONDS_BETWEEN_ATTEMPTS)
         except OSError:  # pragma: no cover - file system without locks
             pass
         yield is_ours
+
+
+def _take_lock(descriptor: int) -> bool:
+    """Lock an open file; return False if another process has done so."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):  # Windows raises the latter
+        return False
+    return True
 
 
 def write_content(path: Path, content: bytes) -> None:

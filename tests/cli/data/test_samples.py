@@ -10,6 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import dump_svmlight_file
 
+from needs import needs_posix
 from polytomy.cli.data import make_scaler, to_json
 from polytomy.cli.options import NAMES, parse_integer
 from polytomy.datasets import FORMATS, read_data
@@ -30,6 +31,7 @@ def test_every_command_reads_standard_input(polytomy, model):
     assert outcome.err.startswith("polytomy: standard input has no name; use --output PREFIX")
 
 
+@needs_posix
 def test_pipes_and_gzipped_pipes_are_read(polytomy, model):
     expected = polytomy("predict", model, "iris.csv").out
     with subprocess.Popen(["gzip", "-c", "iris.csv"], stdout=subprocess.PIPE) as gzip:
@@ -40,6 +42,7 @@ def test_pipes_and_gzipped_pipes_are_read(polytomy, model):
         assert polytomy("predict", model, "ff") == (0, expected, "")
 
 
+@needs_posix
 def test_an_empty_or_closed_pipe_is_a_message(polytomy, finish, model):
     outcome = polytomy("predict", model, "-", typed=b"")
     assert outcome == (2, "", "polytomy: <standard input>: the file is empty\n")

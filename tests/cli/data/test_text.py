@@ -9,6 +9,7 @@ from unittest import mock
 
 import pytest
 
+from needs import needs_posix
 from polytomy import designs
 from polytomy.cli.data import check_output
 from polytomy.errors import ArgumentError
@@ -45,6 +46,7 @@ def test_a_full_disk_keeps_the_existing_file(polytomy, here):
     assert sorted(here.iterdir()) == before
 
 
+@needs_posix
 def test_a_file_keeps_its_mode_and_a_link_its_target(polytomy, here):
     Path("out.control").write_text("old")
     Path("out.control").chmod(0o640)
@@ -55,6 +57,7 @@ def test_a_file_keeps_its_mode_and_a_link_its_target(polytomy, here):
     assert stat.S_IMODE(Path("out.control").stat().st_mode) == 0o640
 
 
+@needs_posix
 def test_a_pipe_is_written_to_directly(polytomy, here):
     os.mkfifo("pipe")
     received = []
@@ -67,6 +70,7 @@ def test_a_pipe_is_written_to_directly(polytomy, here):
     assert Path("pipe").is_fifo()
 
 
+@needs_posix
 @pytest.mark.parametrize("source", ["/dev/zero", "-"])
 def test_endless_input_is_an_error_in_bounded_memory(finish, source):
     # Each thread of OpenBLAS reserves address space of its own.
@@ -78,6 +82,7 @@ def test_endless_input_is_an_error_in_bounded_memory(finish, source):
     assert "67,108,864 bytes" in outcome.out
 
 
+@needs_posix
 @pytest.mark.parametrize("n_classes", [3, 300])
 def test_a_reader_that_is_gone_is_not_a_failure(start, n_classes):
     with start("design", "one-vs-one", "-n", n_classes) as process:
@@ -86,6 +91,7 @@ def test_a_reader_that_is_gone_is_not_a_failure(start, n_classes):
     assert (process.returncode, err) == (0, "")
 
 
+@needs_posix
 @pytest.mark.parametrize(
     ("line", "stream"),
     [

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import polytomy as pt
+from needs import needs_posix
 from polytomy.datasets import open_blocks, reading
 
 LABELS = np.array(["corn", "oak", "pine"])
@@ -117,6 +118,7 @@ def test_a_pipe_cannot_be_read_twice(polytomy, rows):
         ("--passes 2", "--passes needs --stream"),
         ("--stream --folds 3", "--folds cannot be used with --stream"),
         ("--stream --class-weight balanced-per-partition", "needs all the data at once"),
+        ("--stream --validation folds", "--validation needs all the data at once"),
         ("--stream --target a", '"pine" is not a number'),
         ("--stream --one-hot", "--one-hot cannot be used with --stream"),
         ("--stream --scheme empirical", "data"),
@@ -147,6 +149,7 @@ main()
 """
 
 
+@needs_posix
 @pytest.mark.slow
 def test_parquet_larger_than_the_memory_is_trained_on_predicted_and_evaluated(tmp_path):
     arrow = pytest.importorskip("pyarrow")

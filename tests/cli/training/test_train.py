@@ -12,6 +12,7 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 import polytomy as pt
+from needs import needs_posix
 from polytomy.datasets import read_data
 
 
@@ -76,6 +77,12 @@ def test_a_control_text_with_estimators_is_trained_on_text_columns(polytomy, her
         (
             "iris.csv --class-weight nosuch -o m.polytomy",
             "--class-weight must be balanced or balanced-per-partition; got",
+        ),
+        ("iris.csv --validation nosuch -o m.polytomy", "--validation must be folds or none; got"),
+        (
+            "iris.csv --validation folds -o m.polytomy",
+            "--validation folds needs an estimator whose fit takes validation rows (eval_set, or "
+            "X_val and y_val); SVC does not. Use --validation none.",
         ),
         ("iris.csv --scale nosuch -o m.polytomy", "--scale must be standard, minmax or none; got"),
         ("ragged.csv -o m.polytomy", "ragged.csv, line 3: expected 3 fields; found 2\n"),
@@ -167,7 +174,7 @@ def test_text_columns_need_no_header(polytomy, here):
     assert outcome.out.split() == ["prediction", *["1", "2"] * 8]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+@needs_posix
 @pytest.mark.usefixtures("hears_interrupts")
 def test_ctrl_c_ends_training_and_leaves_the_old_model(start, here, model):
     before = Path(model).read_bytes()
@@ -188,6 +195,16 @@ def test_ctrl_c_ends_training_and_leaves_the_old_model(start, here, model):
     assert (process.returncode, out, err) == (130, b"", b"polytomy: interrupted\n")
     assert Path(model).read_bytes() == before
     assert [path.name for path in here.iterdir() if path.name.startswith(".")] == []
+
+
+def test_boosted_trees_stop_early_on_folds(polytomy, here):
+    boosting = "hist-gradient-boosting early_stopping=True n_iter_no_change=2 learning_rate=0.5"
+    command = ("train", "iris.csv", "--estimator", boosting, "--validation", "folds")
+    assert polytomy(*command, "-o", "m.polytomy").code == 0
+    (_, classifier) = pt.load("m.polytomy").steps[-1]
+    assert classifier.validation == "folds"
+    # Without folds, each model would stop by itself on a part of its rows.
+    assert not any(each.early_stopping for each in classifier.estimators_)
 
 
 def test_a_model_of_several_sides_counts_once(polytomy, here):

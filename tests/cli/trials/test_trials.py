@@ -7,6 +7,7 @@ import pytest
 
 from cli.trials.trial_cases import LINE, write_datasets
 from command_line import call_on_terminal
+from needs import needs_posix
 from polytomy.report import report_html
 from polytomy.trials import Results, run, running
 
@@ -155,6 +156,7 @@ def show_on_terminal(command, columns):
     return shown, outcome.out
 
 
+@needs_posix
 def test_a_terminal_shows_a_progress_bar(data):
     text, printed = show_on_terminal([*LINE.split(), "--data", str(data)], 100)
     assert "━" in text
@@ -163,6 +165,7 @@ def test_a_terminal_shows_a_progress_bar(data):
     assert "Brier score" in printed
 
 
+@needs_posix
 def test_names_are_not_markup(data):
     (data / "land.csv").rename(data / "[red]land[x].csv")
     text, _ = show_on_terminal([*LINE.split(), "--data", str(data)], 100)

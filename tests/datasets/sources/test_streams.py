@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needs import needs_posix
 from polytomy.datasets import Data, Stream, open_blocks, open_source, read_data, write_data
 from polytomy.errors import DataError
 
@@ -66,6 +67,7 @@ def _dense(X):
     return X if isinstance(X, np.ndarray) else X.toarray()
 
 
+@needs_posix
 def test_a_named_pipe_is_opened_once(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     text = b"height,kind\n" + b"1.5,oak\n2.5,elm\n" * 3000
@@ -101,6 +103,7 @@ def test_mistakes_name_the_stream():
             read_data(_stream(b"PK"), format=kind)
 
 
+@needs_posix
 def test_a_pipe_is_open_until_its_last_reader_is_gone(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -105,6 +105,11 @@ def test_sparse_data_of_any_format_has_rows(form):
         (pd.DataFrame(X[:0]), Y[:0], "X has no rows. Give at least one sample."),
         (X, np.linspace(0, 1, 4), "Unknown label type"),
         (X, [0, 1, np.nan, 2], "NaN"),
+        (
+            X,
+            np.array(["oak", 1, "fir", 1], dtype=object),
+            r"^y mixes text and other labels, such as 'fir' and 1\. Convert all to text: ",
+        ),
     ],
 )
 def test_data_that_cannot_be_trained_on_is_refused(data, labels, words):

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from needs import needs_posix
 from persistence.border_samples import write_borders, write_normalisation
 from polytomy import parse, solve
 from polytomy.datasets import read_data
@@ -134,6 +135,7 @@ def test_a_file_that_is_not_a_model_is_not_quoted(tmp_path):
     assert str(info.value) == f"{tmp_path / 'inner' / '..' / 'secret'}: this is not a LIBSVM model"
 
 
+@needs_posix
 def test_pipes_and_devices_are_not_opened(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "zeros").symlink_to("/dev/zero")

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from needs import needs_posix
 from persistence.libsvm.libsvm_files import FOLDER
 from polytomy.errors import ModelFileError
 from polytomy.persistence import (
@@ -65,6 +66,7 @@ def test_a_libsvm_file_without_a_model_is_refused(read, tmp_path):
         read(tmp_path / "m.model")
 
 
+@needs_posix
 def test_pipes_devices_and_folders_are_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("/dev/zero")

@@ -10,6 +10,7 @@ import textwrap
 import numpy as np
 import pytest
 
+from needs import needs_posix
 from polytomy.errors import ArgumentError, RoutineWarning
 from polytomy.routines import dispatch
 from polytomy.routines.compiled import least_squares as compiled
@@ -233,6 +234,7 @@ def test_the_exception_of_a_signal_handler_is_not_a_failure_of_numba(monkeypatch
     assert dispatch.prefers_compiled()
 
 
+@needs_posix
 @pytest.mark.usefixtures("hears_interrupts")
 def test_an_interrupt_is_heard_while_a_routine_is_compiled(tmp_path):
     lines = run(

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, vstack
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.svm import SVC, LinearSVC, NuSVC
+from sklearn.svm import SVC, NuSVC
 
 from polytomy.calibration.calibrators import LogisticMap
 from polytomy.inputs.sparse import check_sparse, is_sparse
@@ -260,14 +261,14 @@ def _is_logistic(model: Any) -> bool:
     # Older releases of scikit-learn may use the softmax of ± the decision value.
     is_binary_link = getattr(model, "multi_class", None) != "multinomial"
     own = getattr(type(model), "predict_proba", None)
-    return is_binary_link and own is LogisticRegression.predict_proba
+    return own is LinearDiscriminantAnalysis.predict_proba or (
+        is_binary_link and own is LogisticRegression.predict_proba
+    )
 
 
 def _linear_weights(model: Any) -> Any:
     """Return the weights of a linear decision function, or None if it is not linear."""
-    # All of scikit-learn's linear classifiers inherit this method from the same mixin.
-    has_mixin = getattr(type(model), "decision_function", None) is LinearSVC.decision_function
-    if has_mixin or (type(model) in (SVC, NuSVC) and model.kernel == "linear"):
+    if has_linear_values(model) or (type(model) in (SVC, NuSVC) and model.kernel == "linear"):
         weights = model.coef_
     elif getattr(model, "kernel", None) == KernelFunction("linear"):
         weights = model.dual_coef_ @ model.pool.vectors[model.support_]

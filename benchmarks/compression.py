@@ -42,7 +42,7 @@ N_TRAIN = {
     "shuttle": 3_000,
     "krkopt": 3_000,
 }
-SIZES = {"fourier": (200, 500, 1000), "cascade": (200, 500), "borders": (100,)}
+SIZES = {"fourier": (200, 500, 1000), "cascade": (100, 200), "borders": (100,)}
 N_TEST = 3_000
 N_REPEATS = 5
 

@@ -15,10 +15,10 @@ import polytomy as pt
 from polytomy import PolytomyClassifier
 from polytomy.errors import ArgumentError, DataError, ModelFileError
 from polytomy.learners.cascade import Cascade
-from polytomy.learners.fourier import FourierFeatures
 from polytomy.model import compression
 from polytomy.model.decisions import PriorShift
 from polytomy.persistence import load_control, write_borders
+from polytomy.solvers import decode
 from polytomy.states import State, field_values
 
 METHODS = ["fourier", "cascade", "borders"]
@@ -174,9 +174,7 @@ def test_candidates_are_the_smallest_sets_with_the_probability(cascaded):
 def test_answers_are_exact_where_both_sides_have_candidates_and_implied_elsewhere(digits, scheme):
     X, y, X_new, _ = digits
     exact = PolytomyClassifier(SVC(C=10), scheme, random_state=0).fit(X, y).composition_
-    cascade = Cascade.fit(
-        FourierFeatures.draw(X.mean(axis=0), 50, 1e-3, seed=0), X, y, 10, exact.dichotomies
-    )
+    cascade = replace(Cascade.fit(X, y, 10, exact.dichotomies, 50), rest=0.001)
     shares = cascade.smooth(cascade.guess(X_new))
     _, is_candidate = cascade.find_candidates(shares)
     unsure = cascade.find_candidates(shares)[0]
@@ -191,6 +189,50 @@ def test_answers_are_exact_where_both_sides_have_candidates_and_implied_elsewher
         implied = (for_positive - for_negative) / (for_positive + for_negative)
         expected = np.where(is_asked, decisions[:, column], implied)
         assert np.abs(answers[:, column] - expected).max() < 1e-9
+
+
+def test_pairs_of_candidates_are_solved_like_all_pairs_of_a_classifier_of_these_classes(digits):
+    X, y, X_new, _ = digits
+    exact = PolytomyClassifier(SVC(C=10, gamma=1e-3), random_state=0, final_calibration=None)
+    composition = exact.fit(X, y).composition_
+    cascade = Cascade.fit(X, y, 10, composition.dichotomies, 20)
+    cascaded = replace(composition, cascade=replace(cascade, rest=0.05))
+    guessed = cascade.guess(X_new)
+    unsure, is_candidate = cascaded.cascade.find_candidates(guessed)
+    scores = cascaded.scores(X_new)
+    decisions = composition.decisions(X_new)
+    assert len(unsure) > 20
+    for row, chosen in zip(unsure, is_candidate, strict=True):
+        own = [
+            column
+            for column, each in enumerate(composition.dichotomies)
+            if chosen[[*each.negative, *each.positive]].all()
+        ]
+        code = np.array(
+            [
+                np.isin(range(10), each.positive) * 1 - np.isin(range(10), each.negative)
+                for each in composition.dichotomies
+            ]
+        )[own][:, chosen]
+        among = decode(code, decisions[row : row + 1, own])[0]
+        mass = cascade.smooth(guessed)[row, chosen].sum()
+        assert np.abs(scores[row, chosen] - mass * among).max() < 1e-9
+        assert np.abs(scores[row].sum() - 1.0) < 1e-12
+
+
+@pytest.mark.filterwarnings("error")
+def test_samples_whose_numbers_overflow_are_answered_exactly(digits, exact, cascaded):
+    X = np.full((2, 64), 1e300)
+    assert np.abs(cascaded.scores(X) - exact.composition_.scores(X)).max() < 1e-9
+
+
+def test_classes_that_the_student_has_not_seen_are_unlikely():
+    rng = np.random.default_rng(0)
+    y = np.array([0, 1] * 24 + [2, 2])  # the last fifth is not for the weights
+    X = rng.normal(size=(50, 3)) + y[:, np.newaxis]
+    exact = PolytomyClassifier(SVC(), random_state=0).fit(X, y).composition_
+    shares = Cascade.fit(X, y, 3, exact.dichotomies, 5).guess(X[:40])
+    assert (shares[:, 2] < shares.max(axis=1)).all()
 
 
 def test_a_cascade_considers_the_classes_that_a_prior_makes_likely(digits, cascaded):
@@ -218,6 +260,8 @@ def test_a_cascade_is_not_exported(digits, exact):
     [
         ("code", csr_array(np.ones((10, 45), np.float32)), "code is not the side of each class"),
         ("bias", np.ones(9), "bias is not an array of floats"),
+        ("offsets", np.ones(9), "offsets is not an array of floats"),
+        ("centre", np.ones(9), "centre is not an array of floats"),
         ("rest", 2.0, "rest is not a number from 1e-12 to 1"),
     ],
 )
@@ -250,7 +294,7 @@ def test_automatic_compression_says_that_a_fast_classifier_is_fast_already(
     monkeypatch.setattr(compression, "_speed_up", lambda *_: 1.1)
     X, y, _, _ = digits
     with pytest.raises(
-        ArgumentError, match=r"fourier 200: 1\.1 times as fast; .*cascade 500: 1\.1"
+        ArgumentError, match=r"fourier 200: 1\.1 times as fast; .*cascade 200: 1\.1"
     ):
         exact.compress(X, y)
 

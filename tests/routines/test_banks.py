@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_array, random_array
+from scipy.sparse import csc_array, csr_array, random_array
 
 from kernel_cases import one_kernel_value
 from polytomy.routines.compiled import banks as compiled
@@ -118,30 +118,53 @@ def test_sparse_scores_are_the_sums(dtype, seed, kind, n_samples, n_vectors, n_f
 @given(st.integers(0, 2**32), kinds, sample_counts, vector_counts, feature_counts, twins)
 @settings(max_examples=40, deadline=None)
 @pytest.mark.parametrize("by_products", [False, True])
-def test_scores_of_pairs_are_the_sums(
+def test_scores_of_parts_are_the_sums(
     by_products, seed, kind, n_samples, n_vectors, n_features, twin
 ):
     problem = Problem(seed, kind, n_samples, n_vectors, n_features)
-    is_pair = np.random.default_rng(seed).uniform(size=(5, n_samples)) < 0.4
-    machines, users = np.nonzero(is_pair)
-    pairs = np.concatenate([[0], np.cumsum(is_pair.sum(axis=1))]), users
-    starts, owners, coefficients = problem.weights
-    by_machine = csr_array(csr_array((coefficients, owners, starts), shape=(n_vectors, 5)).T)
+    rng = np.random.default_rng(seed)
+    starts, machines, coefficients = problem.weights
+    part_of = np.sort(rng.integers(3, size=n_vectors))
+    is_user = rng.uniform(size=(3, n_samples)) < 0.6
+    parts, users = np.nonzero(is_user)
     centre = problem.stored[0] if kind == "rbf" else np.zeros(n_features)
-    squares = ((problem.vectors - centre) ** 2).sum(axis=1)[by_machine.indices]
-    scores = problem.before[users, machines]
-    twin.score_pairs(
+    squares = ((problem.vectors - centre) ** 2).sum(axis=1)
+    sums = np.ones((len(users), 5))
+    twin.add_parts(
         problem.samples,
         problem.stored,
-        problem.rows[by_machine.indices],
+        problem.rows,
         centre,
         squares if by_products else np.empty(0),
         problem.function,
-        (by_machine.indptr.astype(np.intp), by_machine.data),
-        pairs,
-        scores,
+        (np.searchsorted(part_of, np.arange(4)), starts, machines, coefficients),
+        (np.searchsorted(parts, np.arange(4)), users, np.full(3, 5)),
+        sums.ravel(),
     )
-    np.testing.assert_allclose(scores, problem.expected[users, machines], rtol=1e-12, atol=1e-12)
+    coefficients = csr_array((coefficients, machines, starts), shape=(n_vectors, 5)).toarray()
+    for part in range(3):
+        own, chosen = part_of == part, problem.samples[is_user[part]]
+        block = kind, problem.function, chosen, problem.vectors[own], coefficients[own]
+        expected = expected_scores(*block, np.ones((len(chosen), 5)))
+        np.testing.assert_allclose(sums[parts == part], expected, rtol=1e-12, atol=1e-12)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 9), st.integers(2, 7), twins)
+@settings(max_examples=40, deadline=None)
+def test_implied_answers_are_those_of_the_probabilities(seed, n_samples, n_classes, twin):
+    rng = np.random.default_rng(seed)
+    code = rng.integers(-1, 2, size=(n_classes, 6)).astype(float)
+    code[:2] = [[-1.0] * 6, [1.0] * 6]
+    by_binary = csc_array(code)
+    entries = by_binary.indptr.astype(np.intp), by_binary.indices.astype(np.intp), by_binary.data
+    shares = rng.dirichlet(np.ones(n_classes), n_samples)
+    is_candidate = rng.uniform(size=shares.shape) < 0.5
+    answers, is_needed = np.empty((n_samples, 6)), np.empty((n_samples, 6), bool)
+    twin.imply_answers(shares, is_candidate, entries, answers, is_needed)
+    np.testing.assert_allclose(answers, shares @ code / (shares @ np.abs(code)), atol=1e-14)
+    for row, candidates in enumerate(is_candidate):
+        sides = [set(code[candidates, binary]) for binary in range(6)]
+        assert is_needed[row].tolist() == [{-1.0, 1.0} <= own for own in sides]
 
 
 @given(st.integers(0, 2**32), kinds, st.integers(1, 70), st.sampled_from([1, 5, 40, 300]))

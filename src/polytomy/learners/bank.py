@@ -204,9 +204,21 @@ class Bank:
         return scores
 
     def decide_pairs(
-        self, X: Any, rows: NDArray[np.intp], columns: NDArray[np.intp]
+        self,
+        X: Any,
+        rows: NDArray[np.intp],
+        columns: NDArray[np.intp],
+        sides: NDArray[np.intp],
     ) -> NDArray[np.float64]:
-        """Return some of the `decisions`, at these rows and columns; the columns ascend."""
+        """Return `decisions[rows, columns]`, without most of the others.
+
+        Parameters
+        ----------
+        X : samples
+        rows, columns : arrays of shape (n_pairs,)
+        sides : array of shape (n_binaries, 2)
+            The class of the negative and of the positive side, or −1 if it has several.
+        """
         samples = Samples(X)
         decisions = np.empty(len(rows))
         for group in self._groups:
@@ -215,16 +227,16 @@ class Bank:
             members = member_of[columns]
             own = members >= 0
             if isinstance(group, KernelGroup):
-                decisions[own] = group.score_pairs(samples, rows[own], members[own])
+                decisions[own] = group.score_pairs(samples, rows[own], members[own], sides)
             elif own.any():
                 decisions[own] = group.scores(samples)[rows[own], members[own]]
         if self._logistic_maps is not None:
             slopes, intercepts = self._logistic_maps
             return np.tanh((slopes[columns] * decisions + intercepts[columns]) / 2)
-        ends = np.searchsorted(columns, np.arange(len(self.binaries) + 1))
-        for column, binary in enumerate(self.binaries):
-            part = slice(ends[column], ends[column + 1])
-            decisions[part] = decisions_from_scores([binary], decisions[part, np.newaxis])[:, 0]
+        for column in np.unique(columns):
+            own = columns == column
+            scores = decisions[own, np.newaxis]
+            decisions[own] = decisions_from_scores([self.binaries[column]], scores)[:, 0]
         return decisions
 
     def to_onnx(self, graph: Graph, X: Value) -> Value:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polytomy.calibration.final import clip_decisions
+from polytomy.calibration.final import BiasMap, clip_decisions
 from polytomy.errors import (
     Argument,
     ArgumentError,
@@ -51,7 +51,8 @@ from polytomy.model.out_of_fold import (
 )
 from polytomy.model.scheme_argument import members_of
 from polytomy.scheme import Scheme, SchemeEnsemble
-from polytomy.solvers.solving import METHODS, find_method
+from polytomy.scheme.codes import one_vs_one
+from polytomy.solvers.solving import METHODS, decode, find_method
 from polytomy.states import State, stored_as
 
 Floats = NDArray[np.float64]
@@ -300,7 +301,7 @@ class Composition:
             scores = _mean(own for own, _ in solved)
         else:
             scores = map_.apply(solved) if len(self.arrangements) > 1 else map_.apply(*next(solved))
-        return scores if self.prior is None else self.prior.apply(scores)
+        return self._shift(scores)
 
     def couple(self, answers: Floats) -> Floats:
         """Return the solver's scores for the answers of all binaries, without corrections."""
@@ -402,15 +403,36 @@ class Composition:
 
     def _score_by_cascade(self, X: Any, cascade: Cascade) -> Floats:
         guessed = cascade.guess(X)
-        expected = guessed if self.prior is None else self.prior.apply(guessed)
-        unsure, is_candidate = cascade.find_candidates(expected)
+        unsure, is_candidate = cascade.find_candidates(self._shift(guessed))
         guessed = cascade.smooth(guessed)
-        scores = guessed if self.prior is None else self.prior.apply(guessed)
+        scores = self._shift(guessed)
         if len(unsure):
-            own = take_rows(X, unsure)
-            answers = cascade.answer(self.bank, own, guessed[unsure], is_candidate)
-            scores[unsure] = self.solve(answers)
+            inputs = self.bank, take_rows(X, unsure), guessed[unsure], is_candidate
+            scores[unsure] = (
+                self._shift(cascade.couple(*inputs, self._couple_pairs))
+                if cascade.has_all_pairs and self._finishes_pairs
+                else self.solve(cascade.answer(*inputs))
+            )
         return scores
+
+    def _shift(self, probabilities: Floats) -> Floats:
+        return probabilities if self.prior is None else self.prior.apply(probabilities)
+
+    @property
+    def _finishes_pairs(self) -> bool:
+        """Whether probabilities among some classes follow from the answers of their pairs."""
+        is_simple = isinstance(self.solver, str) and len(self.arrangements) == 1
+        return is_simple and (self.final is None or type(self.final.map) is BiasMap)
+
+    def _couple_pairs(self, classes: NDArray[np.intp], answers: Floats) -> Floats:
+        """Return probabilities among the classes of each row, given the answers of their pairs."""
+        code = one_vs_one(classes.shape[1])
+        if self.final is None:
+            return decode(code, answers, str(self.solver))
+        map_: Any = self.final.map
+        solved = decode(code, clip_decisions(answers), str(self.solver))
+        # The biases of each row are those of its own classes.
+        return np.asarray(replace(map_, bias=map_.bias[classes]).apply(solved, answers))
 
     # -- the same binaries, composed differently ---------------------------------------------------
 

@@ -55,10 +55,6 @@ _ENOUGH_HELD_OUT = 3_000
 _N_FOLDS = 5
 _LEAST_SAMPLES = 2 * _N_FOLDS
 
-# With many inputs, random features are rough, and those of a wider kernel make a better student.
-_NARROW = 64
-_STRETCH = 0.3
-
 # Relative to the number of samples. Ten times more or less made no difference.
 _RIDGE = 1e-5
 
@@ -269,13 +265,11 @@ def _linear_binary(binary: TrainedBinary, weights: Floats) -> TrainedBinary:
     return replace(binary, estimator=model, classes=(-1, 1), positive_index=1)
 
 
-def _build_cascade(teacher: _Teacher, n_components: int) -> Composition:
+def _build_cascade(teacher: _Teacher, n_units: int) -> Composition:
     """Return the same machines behind a student."""
-    exact, X, class_indices = teacher.exact, teacher.X, teacher.class_indices
-    stretch = 1.0 if X.shape[1] <= _NARROW else _STRETCH
-    features = _draw_features(teacher, n_components, stretch)
-    cascade = Cascade.fit(features, X, class_indices, len(exact.classes), exact.dichotomies)
-    return replace(exact, cascade=cascade)
+    exact, members = teacher.exact, _find_members(teacher.exact)
+    inputs = _as_numbers(teacher), teacher.class_indices, len(exact.classes), exact.dichotomies
+    return replace(exact, cascade=Cascade.fit(*inputs, n_units, _find_factor(members)))
 
 
 def _build_borders(teacher: _Teacher, n_borders: int) -> Composition:
@@ -326,7 +320,7 @@ def _find_borders(
 
 METHODS: dict[str, tuple[tuple[int, ...], Callable[[_Teacher, int], Composition]]] = {
     "fourier": ((200, 300, 500, 1000), _build_fourier),
-    "cascade": ((200, 500), _build_cascade),
+    "cascade": ((100, 200), _build_cascade),
     "borders": ((100, 300), _build_borders),
 }
 """The ways to compress: sizes to try, the fastest first, and the function that compresses."""
@@ -357,20 +351,25 @@ def _as_numbers(teacher: _Teacher) -> Any:
     return Samples(teacher.X).as_numbers(teacher.exact.binaries[0].estimator, teacher.X.shape[1])
 
 
-def _draw_features(teacher: _Teacher, n_components: int, stretch: float = 1.0) -> FourierFeatures:
+def _find_factor(members: Sequence[KernelMember]) -> Floats | float:
+    """Return what the machines multiply features by, on average."""
+    scalings = [member.scaling for member in members if member.scaling is not None]
+    return np.mean([each.factor for each in scalings], axis=0) if scalings else 1.0
+
+
+def _draw_features(teacher: _Teacher, n_components: int) -> FourierFeatures:
     """Return random features of the machines' kernel, or of a similar one if it is not rbf.
 
-    `stretch` multiplies gamma. If the machines scale samples, so do the features.
+    If the machines scale samples, so do the features.
     """
     X, members = _as_numbers(teacher), _find_members(teacher.exact)
-    scalings = [member.scaling for member in members if member.scaling is not None]
-    factor = np.mean([each.factor for each in scalings], axis=0) if scalings else 1.0
     gamma = float(np.median([member.kernel.gamma for member in members]))
     if members[0].kernel.kind != "rbf":
-        scaled = X if not scalings else scalings[0].apply(X)
+        scaling = members[0].scaling
+        scaled = X if scaling is None else scaling.apply(X)
         gamma = effective_gamma("scale", X.shape[1], variance_of(scaled))
     centre = np.zeros(X.shape[1]) if is_sparse(X) else X.mean(axis=0)
-    return FourierFeatures.draw(centre, n_components, stretch * gamma, _SEED, factor)
+    return FourierFeatures.draw(centre, n_components, gamma, _SEED, _find_factor(members))
 
 
 # -- measurements ----------------------------------------------------------------------------------

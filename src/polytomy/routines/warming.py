@@ -272,6 +272,14 @@ def _bank_examples() -> Iterator[Example]:
     yield Example("banks", "count_pair_votes", (np.zeros((1, 1)), sums, sums, *pair))
     rows = np.zeros(1, dtype=np.intp)
     weights = np.array([0, 1]), rows, sums
+    implied = (
+        np.ones((1, 1)),
+        np.ones((1, 1), bool),
+        weights,
+        np.zeros((1, 1)),
+        np.ones((1, 1), bool),
+    )
+    yield Example("banks", "imply_answers", implied)
     block = np.eye(2), np.ones(2), np.ones(2), _RBF, np.empty((2, 2), np.float32), 0, 0
     yield Example("kernels", "store_products", block)
     # One sample, which is processed by itself, and more than a few.
@@ -279,8 +287,8 @@ def _bank_examples() -> Iterator[Example]:
         centre, X, scores = np.zeros(1, dtype), np.zeros((n_samples, 1)), np.zeros((n_samples, 1))
         dense = X, np.zeros((1, 1)), rows, centre, centre, _RBF, weights
         yield Example("banks", "add_dense_scores", (*dense, scores))
-        pairs = (weights[0], sums), (weights[0], rows), np.zeros(1)
-        yield Example("banks", "score_pairs", (*dense[:-1], *pairs))
+        parts = (weights[0], *weights), (weights[0], rows, np.array([1])), np.zeros(1)
+        yield Example("banks", "add_parts", (*dense[:-1], *parts))
         sparse = _sparse_rows(dtype, n_samples), _sparse_rows(dtype, 1), rows, 1, _RBF, weights
         yield Example("banks", "add_sparse_scores", (*sparse, scores))
 

@@ -15,7 +15,6 @@ features.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +38,7 @@ _WIDE = 32
 _BLOCK_BYTES = 2**24
 
 Weights = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]
+Slots = tuple[NDArray[np.intp], NDArray[np.intp], Weights]
 
 
 class DenseEvaluator:
@@ -91,21 +91,18 @@ class DenseEvaluator:
             more = self._centre, self._squares, self._code, self._weights
             add(samples, self._vectors, self._rows, *more, scores[block])
 
-    def score_pairs(
+    def add_parts(
         self,
         X: NDArray[np.float64],
-        places: NDArray[np.intp],
-        machines: tuple[NDArray[np.intp], NDArray[np.float64]],
-        pairs: tuple[NDArray[np.intp], NDArray[np.intp]],
-        scores: NDArray[np.float64],
+        slots: Slots,
+        users: tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]],
+        sums: NDArray[np.float64],
     ) -> None:
-        """Add the sums of pairs of a machine and a sample; see the routine.
-
-        `places` are the places of each machine's vectors in `rows`.
-        """
+        """Add the sums over parts of the vectors, for some of the samples; see the routine."""
+        starts, places, weights = slots
         squares = self._squares[places] if len(self._squares) else self._squares
-        more = self._centre, squares, self._code, machines, pairs
-        routine("score_pairs", "banks")(X, self._vectors, self._rows[places], *more, scores)
+        vectors = self._vectors, self._rows[places], self._centre, squares, self._code
+        routine("add_parts", "banks")(X, *vectors, (starts, *weights), users, sums)
 
 
 class SparseEvaluator:
@@ -230,6 +227,23 @@ def kernel_member(binary: TrainedBinary) -> KernelMember | None:
     )
 
 
+class Parts(NamedTuple):
+    """The support vectors of machines by class, or by machine and side if that has several classes.
+
+    Attributes
+    ----------
+    sides : the class of each side of each binary, or −1
+    part_of : array of shape (n_machines, 2), the part of each side
+    place_of : array of that shape, the place of the machine among those that use the part
+    slots : first slot of each part; the vector of each slot, and its coefficients
+    """
+
+    sides: NDArray[np.intp]
+    part_of: NDArray[np.intp]
+    place_of: NDArray[np.intp]
+    slots: Slots
+
+
 class KernelGroup:
     """Machines of one kernel over one pool of support vectors.
 
@@ -251,10 +265,11 @@ class KernelGroup:
         self._n_features = int(first.vectors.shape[1])
         self._intercepts = np.array([member.intercept for member in members])
         pool = pool_vectors(members)
-        weights = _weights_by_vector(pool, members)
         evaluator = SparseEvaluator if is_sparse(pool.vectors) else DenseEvaluator
+        weights = _sort_by_vector(len(pool.rows), *_list_coefficients(pool, members))
         self._evaluator = evaluator(first.kernel, pool.vectors, pool.rows, weights, dtype)
         self._members = members
+        self._parts: Parts | None = None
 
     def scores(self, samples: Samples, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the decision values, of shape (n_samples, n_members)."""
@@ -263,27 +278,35 @@ class KernelGroup:
         return scores
 
     def score_pairs(
-        self, samples: Samples, rows: NDArray[np.intp], members: NDArray[np.intp]
+        self,
+        samples: Samples,
+        rows: NDArray[np.intp],
+        members: NDArray[np.intp],
+        sides: NDArray[np.intp],
     ) -> NDArray[np.float64]:
-        """Return decision values of pairs of a row and a member, in the order of the members.
+        """Return decision values of pairs of a row and a member; see `Bank.decide_pairs`.
 
-        Only the support vectors of these members are compared, unless they are sparse.
+        The support vectors of a class are compared once with each sample that has a pair with that
+        class. Those on a side of several classes are compared for each machine.
         """
         X = self._prepare(samples)
         if is_sparse(X) or not isinstance(self._evaluator, DenseEvaluator):
             return np.asarray(self.scores(samples)[rows, members])
-        scores = self._intercepts[members]
-        starts = np.searchsorted(members, np.arange(len(self.columns) + 1))
-        places, machines = self._machines
-        self._evaluator.score_pairs(X, places, machines, (starts, rows), scores)
-        return scores
-
-    @cached_property
-    def _machines(self) -> Any:
-        """The places of each machine's vectors in the pool, and their coefficients."""
-        places = pool_vectors(self._members).places
-        coefficients = np.concatenate([member.coefficients for member in self._members])
-        return np.concatenate(places), (np.cumsum([0, *map(len, places)]), coefficients)
+        if self._parts is None or self._parts.sides is not sides:
+            self._parts = _split_by_side(self._members, sides, self.columns)
+        own, slots = self._parts.part_of[members], self._parts.slots
+        widths = np.bincount(self._parts.part_of.ravel())
+        is_user = np.zeros((len(widths), samples.n_rows), bool)
+        is_user[own, rows[:, np.newaxis]] = True
+        parts, users = np.nonzero(is_user)
+        ends = np.cumsum(widths[parts])  # of the sums of each part and user
+        index = np.empty(is_user.shape, dtype=np.intp)
+        index[parts, users] = ends - widths[parts]
+        sums = np.zeros(ends[-1] if len(ends) else 0)
+        starts = np.searchsorted(parts, np.arange(len(widths) + 1))
+        self._evaluator.add_parts(X, slots, (starts, users, widths), sums)
+        places = index[own, rows[:, np.newaxis]] + self._parts.place_of[members]
+        return np.asarray(self._intercepts[members] + sums[places].sum(axis=1))
 
     def _prepare(self, samples: Samples) -> Any:
         X = samples.as_numbers(self._binary.estimator, self._n_features)
@@ -331,13 +354,44 @@ def pool_vectors(members: Sequence[KernelMember]) -> Pool:
     return pool_by_bytes([member.vectors for member in members])
 
 
-def _weights_by_vector(pool: Pool, members: Sequence[KernelMember]) -> Weights:
-    """Return the coefficients of each vector for the machines that use it."""
-    vectors = np.concatenate(pool.places)
+def _list_coefficients(pool: Pool, members: Sequence[KernelMember]) -> Weights:
+    """Return the vector of each coefficient, its machine, and the coefficient."""
     machines = np.repeat(np.arange(len(members)), [len(places) for places in pool.places])
     coefficients = np.concatenate([member.coefficients for member in members])
-    shape = len(pool.rows), len(members)
+    return np.concatenate(pool.places), machines, coefficients
+
+
+def _split_by_side(
+    members: Sequence[KernelMember], sides: NDArray[np.intp], columns: NDArray[np.intp]
+) -> Parts:
+    """Return the support vectors of machines in parts; see `Parts`."""
+    numbers = np.arange(2 * len(members)).reshape(-1, 2)
+    labels = np.where(sides[columns] < 0, numbers + sides.max() + 1, sides[columns])
+    part_of = np.unique(labels, return_inverse=True)[1].reshape(-1, 2)
+    order = np.argsort(part_of, axis=None, kind="stable")
+    ordered = part_of.ravel()[order]
+    place_of = np.empty(part_of.shape, dtype=np.intp)
+    place_of.ravel()[order] = np.arange(part_of.size) - np.searchsorted(ordered, ordered)
+    pool = pool_vectors(members)
+    vectors, machines, coefficients = _list_coefficients(pool, members)
+    # The coefficients of the positive side are positive.
+    side = machines, (coefficients > 0).astype(np.intp)
+    keys, slots = np.unique(part_of[side] * len(pool.rows) + vectors, return_inverse=True)
+    weights = _sort_by_vector(len(keys), slots, place_of[side], coefficients)
+    parts, places = np.divmod(keys, max(1, len(pool.rows)))
+    starts = np.searchsorted(parts, np.arange(part_of.max() + 2))
+    return Parts(sides, part_of, place_of, (starts, places, weights))
+
+
+def _sort_by_vector(
+    n_vectors: int,
+    vectors: NDArray[np.intp],
+    machines: NDArray[np.intp],
+    coefficients: NDArray[np.float64],
+) -> Weights:
+    """Return the coefficients of each vector for the machines that use it."""
     # The conversion sums the coefficients if a machine has the same vector several times.
+    shape = n_vectors, machines.max(initial=0) + 1
     by_vector = csr_array((coefficients, (vectors, machines)), shape=shape)
     return (
         by_vector.indptr.astype(np.intp),

@@ -167,67 +167,105 @@ def _add_dense_scores_of_few(
                 _add_to_row(values, i, n_used, start, weights, scores, first + i)
 
 
-def score_pairs(
+def add_parts(
     samples: NDArray[np.float64],
     vectors: NDArray[np.float64],
     rows: Indices,
     centre: Floats,
     squares: Floats,
     function: Function,
-    machines: tuple[Indices, NDArray[np.float64]],
-    pairs: tuple[Indices, Indices],
-    scores: NDArray[np.float64],
+    slots: tuple[Indices, Indices, Indices, NDArray[np.float64]],
+    users: tuple[Indices, Indices, Indices],
+    sums: NDArray[np.float64],
 ) -> None:
-    """Add the scores of pairs of a machine and a dense sample."""
-    # One machine after the other, so that its samples are side by side. That a vector is compared
-    # again for other machines costs less than comparing single samples.
-    n_machines = len(pairs[0]) - 1
-    n_pairs, n_vectors = (len(each) / max(1, n_machines) for each in (scores, rows))
+    """Add the scores of parts of the vectors, each for some of the samples."""
+    n_parts = len(users[2])
+    n_values = len(users[1]) * len(rows) / max(1, n_parts) ** 2  # of a part, roughly
     run_in_blocks(
-        _score_pairs,
-        n_machines,
-        *(samples, vectors, rows, centre, squares, as_numbers(function), machines, pairs),
-        outputs=[scores],
-        cost=2 * _COST_OF_PRODUCT * n_pairs * n_vectors * (1 + samples.shape[1]),
+        _add_parts,
+        n_parts,
+        *(samples, vectors, rows, centre, squares, as_numbers(function), slots, users),
+        outputs=[sums],
+        cost=n_values * (_COST_OF_PRODUCT * samples.shape[1] + _COST_OF_VALUE),
     )
 
 
 @fused_entry
-def _score_pairs(
+def _add_parts(
     samples: NDArray[np.float64],
     vectors: NDArray[np.float64],
     rows: Indices,
     centre: Floats,
     squares: Floats,
     function: Function,
-    machines: tuple[Indices, NDArray[np.float64]],
-    pairs: tuple[Indices, Indices],
-    scores: NDArray[np.float64],
+    slots: tuple[Indices, Indices, Indices, NDArray[np.float64]],
+    users: tuple[Indices, Indices, Indices],
+    sums: NDArray[np.float64],
     begin: int,
     end: int,
     stop: Flag,
 ) -> None:
-    starts, coefficients = machines
-    pair_starts, users = pairs
-    for machine in range(begin, end):
-        first, last = pair_starts[machine], pair_starts[machine + 1]
-        if first == last:
+    slot_starts, starts, machines, coefficients = slots
+    user_starts, user_rows, widths = users
+    offset = 0
+    for part in range(end):
+        first, last = user_starts[part], user_starts[part + 1]
+        n_users, start = last - first, offset
+        offset += n_users * widths[part]
+        if n_users == 0 or part < begin:
             continue
-        own = slice(starts[machine], starts[machine + 1])
-        n_own = own.stop - own.start
-        _add_dense_scores(
-            samples[users[first:last]],
-            vectors,
-            rows[own],
-            centre,
-            squares[own] if len(squares) else squares,
-            function,
-            (np.arange(n_own + 1), np.zeros(n_own, np.int64), coefficients[own]),
-            scores[first:last].reshape((-1, 1)),
-            0,
-            last - first,
-            stop,
-        )
+        own = slice(slot_starts[part], slot_starts[part + 1])
+        weights = starts[own.start : own.stop + 1], machines, coefficients
+        scores = sums[start:offset].reshape((n_users, widths[part]))
+        chosen = samples[user_rows[first:last]]
+        if n_users <= min(_FEW_WIDE, _FEW_NARROW + samples.shape[1] // _WIDTH_OF_ONE_MORE):
+            _add_dense_scores_of_few(chosen, vectors, rows[own], function, weights, scores, stop)
+            continue
+        own_squares = squares[own] if len(squares) else squares
+        block = chosen, vectors, rows[own], centre, own_squares
+        _add_dense_scores(*block, function, weights, scores, 0, n_users, stop)
+
+
+def imply_answers(
+    shares: NDArray[np.float64],
+    is_candidate: NDArray[np.bool_],
+    code: Weights,
+    answers: NDArray[np.float64],
+    is_needed: NDArray[np.bool_],
+) -> None:
+    """Set the answers that probabilities imply, and whether a binary is needed."""
+    cost = _COST_OF_VALUE * (answers.shape[1] + len(code[1]))
+    outputs = [answers, is_needed]
+    inputs = shares, is_candidate, code
+    run_in_blocks(_imply_answers, len(shares), *inputs, outputs=outputs, cost=cost)
+
+
+@fused_entry
+def _imply_answers(
+    shares: NDArray[np.float64],
+    is_candidate: NDArray[np.bool_],
+    code: Weights,
+    answers: NDArray[np.float64],
+    is_needed: NDArray[np.bool_],
+    begin: int,
+    end: int,
+    stop: Flag,
+) -> None:
+    starts, classes, signs = code
+    for sample in range(begin, end):
+        if stop[0] != 0:
+            return
+        for binary in range(answers.shape[1]):
+            difference, total = 0.0, 0.0
+            has_negative, has_positive = False, False
+            for t in range(starts[binary], starts[binary + 1]):
+                share = shares[sample, classes[t]]
+                difference += signs[t] * share
+                total += share
+                has_negative |= is_candidate[sample, classes[t]] and signs[t] < 0
+                has_positive |= is_candidate[sample, classes[t]] and signs[t] > 0
+            answers[sample, binary] = difference / total
+            is_needed[sample, binary] = has_negative and has_positive
 
 
 @fused_helper

@@ -78,37 +78,69 @@ def add_dense_scores(
         scores[block] += exact_values(entries, function) @ coefficients
 
 
-def score_pairs(
+def add_parts(
     samples: NDArray[np.float64],
     vectors: NDArray[np.float64],
     rows: Indices,
     centre: Floats,
     squares: Floats,
     function: Function,
-    machines: tuple[Indices, NDArray[np.float64]],
-    pairs: tuple[Indices, Indices],
-    scores: NDArray[np.float64],
+    slots: tuple[Indices, Indices, Indices, NDArray[np.float64]],
+    users: tuple[Indices, Indices, Indices],
+    sums: NDArray[np.float64],
 ) -> None:
-    """Add the scores of pairs of a machine and a dense sample.
+    """Add the scores of parts of the vectors, each for some of the samples.
 
     Parameters
     ----------
     samples, vectors, centre, function : as in `add_dense_scores`
-    rows, squares : as in `add_dense_scores`, but machine by machine
-    machines : (starts, coefficients)
-        Machine b has the rows, squares and coefficients from `starts[b]` to `starts[b + 1]`.
-    pairs : (pair_starts, users)
-        Its samples are `users[pair_starts[b]:pair_starts[b + 1]]`.
-    scores : array of shape (n_pairs,)
+    rows, squares : as in `add_dense_scores`, part by part
+    slots : (slot_starts, *weights)
+        Part p has the rows, squares and weights from `slot_starts[p]` to `slot_starts[p + 1]`.
+    users : (user_starts, user_rows, widths)
+        Its samples are `user_rows[user_starts[p]:user_starts[p + 1]]`, and it has `widths[p]`
+        machines.
+    sums : array with the scores of all parts, samples and machines, one after the other
     """
-    starts, coefficients = machines
-    pair_starts, users = pairs
-    for machine, first in enumerate(pair_starts[:-1]):
-        own, chosen = slice(*starts[machine : machine + 2]), slice(first, pair_starts[machine + 1])
-        n_own = len(rows[own])
-        weights = np.arange(n_own + 1), np.zeros(n_own, np.intp), coefficients[own]
-        block = samples[users[chosen]], vectors, rows[own], centre, squares[own]
-        add_dense_scores(*block, function, weights, scores[chosen, np.newaxis])
+    slot_starts, starts, machines, coefficients = slots
+    user_starts, user_rows, widths = users
+    sizes = np.diff(user_starts) * widths
+    for part, scores in enumerate(np.split(sums, np.cumsum(sizes)[:-1])):
+        own = slice(*slot_starts[part : part + 2])
+        weights = starts[own.start : own.stop + 1], machines, coefficients
+        block = samples[user_rows[slice(*user_starts[part : part + 2])]], vectors, rows[own], centre
+        scores = scores.reshape(-1, widths[part])
+        add_dense_scores(*block, squares[own], function, weights, scores)
+
+
+def imply_answers(
+    shares: NDArray[np.float64],
+    is_candidate: NDArray[np.bool_],
+    code: Weights,
+    answers: NDArray[np.float64],
+    is_needed: NDArray[np.bool_],
+) -> None:
+    """Set the answers that probabilities imply, and whether a binary is needed.
+
+    Parameters
+    ----------
+    shares : array of shape (n_samples, n_classes), positive
+    is_candidate : array of that shape
+    code : (starts, classes, signs)
+        Binary b has the classes and their sides, −1 or 1, from `starts[b]` to `starts[b + 1]`.
+    answers : array of shape (n_samples, n_binaries), set to P(+1) − P(−1) among the classes of b
+    is_needed : array of that shape, set to whether both sides have candidates
+    """
+    starts, classes, signs = code
+    spend(2e-5 * answers.shape[1] + 2e-8 * len(shares) * len(classes))
+    for binary, own in enumerate(map(slice, starts[:-1], starts[1:])):
+        chosen = shares[:, classes[own]]
+        answers[:, binary] = chosen @ signs[own] / chosen.sum(axis=1)
+        candidates = is_candidate[:, classes[own]]
+        has_negative, has_positive = (
+            (candidates & (signs[own] == side)).any(axis=1) for side in (-1, 1)
+        )
+        is_needed[:, binary] = has_negative & has_positive
 
 
 def add_sparse_scores(

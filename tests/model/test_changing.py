@@ -524,18 +524,18 @@ def test_a_class_that_is_removed_can_be_added_again(samples, scheme):
 
 
 @pytest.mark.parametrize(
-    "labels", [3, np.int64(3), "3", {3}, iter([3]), np.array([3]), np.array(3)], ids=repr
+    "labels",
+    [3, np.int64(3), {3}, iter([3]), np.array([3]), np.array(3)],
+    ids=["number", "NumPy number", "set", "iterator", "array", "array of no dimension"],
 )
 def test_labels_to_remove_are_one_or_several(pairwise, labels):
     _, whole = pairwise
-    if labels == "3":
-        refuse("labels has '3'; the classes are 0, 1", lambda: whole.without_classes(labels))
-    else:
-        assert whole.without_classes(labels).class_change_.removed == [3]
+    assert whole.without_classes(labels).class_change_.removed == [3]
 
 
 def test_labels_that_cannot_be_removed_are_named(pairwise):
     _, whole = pairwise
+    refuse("labels has '3'; the classes are 0, 1", lambda: whole.without_classes("3"))
     refuse("labels has 'a'; the classes are 0, 1", lambda: whole.without_classes([3, "a"]))
     refuse("labels has 11; the classes are 0, 1", lambda: whole.without_classes([3, 11]))
     refuse("labels leaves 1 class. Keep two or more", lambda: whole.without_classes(range(7)))

@@ -468,7 +468,7 @@ class AnsweringMixin:
         >>> classifier = PolytomyClassifier(random_state=0).fit(X, y)
         >>> rare = classifier.with_prior({0: 0.5, 1: 0.45, 2: 0.05})
         >>> classifier.predict_proba(X[[77]]).round(2), rare.predict_proba(X[[77]]).round(2)
-        (array([[0. , 0.3, 0.7]]), array([[0. , 0.8, 0.2]]))
+        (array([[0.  , 0.27, 0.73]]), array([[0.  , 0.77, 0.23]]))
         """
         composition = self._fitted()
         shift = None

@@ -91,7 +91,7 @@ prediction_dtype, shared_preprocessing, validation
     array([ 90., 170., 177.])
     >>> regressor.predict_quantiles(X[1:4], [0.1, 0.5, 0.9]).round()
     array([[ 48.,  77., 156.],
-           [ 83., 164., 263.],
+           [ 83., 164., 264.],
            [ 83., 172., 269.]])
     >>> regressor.predict_interval(X[1:4], 0.8).round()
     array([[ 48., 149.],

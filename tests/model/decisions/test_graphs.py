@@ -51,5 +51,6 @@ def test_the_limit_of_novelty_is_part_of_the_model(fitted):
 
 def test_a_label_of_another_type_cannot_be_exported(fitted):
     classifier, _ = fitted
-    with pytest.raises(ArgumentError, match=r"cannot be exported. Fit with labels that are text"):
+    message = 'reject_label="\\?" cannot be exported, because the labels, such as 0, are of another'
+    with pytest.raises(ArgumentError, match=message):
         to_onnx(classifier.with_cost(reject_cost=0.5, reject_label="?"))

@@ -308,21 +308,20 @@ def fit_softmax(
 ) -> Any:
     """Minimise the mean of −log softmax(s·L + b + W·Z)[y], plus penalties, by L-BFGS."""
     n_samples = len(data.shares)
-    n_more = -n_samples % VECTOR
-
-    def extend(values: Any) -> Any:
-        """Add samples that weigh nothing, so that all samples are in whole vectors."""
-        extended = np.zeros((*values.shape[:-1], n_samples + n_more), dtype=values.dtype)
-        extended[..., :n_samples] = values
-        return extended
-
-    logarithms, further = extend(data.logarithms), extend(data.inputs)
-    class_indices, shares = extend(data.class_indices), extend(data.shares)
+    logarithms, further, class_indices, shares = (_fill_vectors(values) for values in data[:-1])
     samples = SoftmaxData(logarithms, further, class_indices, shares, float(data.total))
     n_products = start.size * n_samples
     cost = 10.0 * (n_products + _NANOSECONDS_PER_EXPONENTIAL * data.logarithms.size)
     inputs = samples, float(penalty), units, stretch, start, float(tolerance)
     return run_aside(_fit_softmax, *inputs, cost=cost)
+
+
+def _fill_vectors(values: Any) -> Any:
+    """Add samples that weigh nothing, so that all samples are in whole vectors."""
+    n_samples = values.shape[-1]
+    filled = np.zeros((*values.shape[:-1], n_samples + -n_samples % VECTOR), dtype=values.dtype)
+    filled[..., :n_samples] = values
+    return filled
 
 
 @entry

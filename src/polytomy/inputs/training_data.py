@@ -61,7 +61,9 @@ def check_training_data(
             f"Unknown label type: y is an array of objects, such as {y[0]!r}. Convert it to text, "
             "y.astype(str), or to integers."
         )
-    check_classification_targets(y)
+    # Of whole numbers and text, the check could only find that there are too many classes.
+    if y.dtype.kind not in "biuU" or 2 * len(np.unique(y)) > len(y):
+        check_classification_targets(y)
     return X, y
 
 
@@ -91,12 +93,13 @@ def _check_rows(
     estimator: Any, X: Any, y: Any, *, reset: bool = True, y_numeric: bool = False
 ) -> tuple[Any, NDArray[Any]]:
     X = _check_memory(X)
-    if not _is_left_to_estimator(X):
+    if not (is_plain_array(X) or _is_left_to_estimator(X)):
         return validate_data(  # type: ignore[no-any-return]
             estimator, X, y, reset=reset, y_numeric=y_numeric, **_OPTIONS
         )
     X = validate_data(estimator, X, y, reset=reset, skip_check_array=True)[0]
-    y = _check_y(y, y_numeric=y_numeric)
+    if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuU"):
+        y = _check_y(y, y_numeric=y_numeric)
     check_consistent_length(X, y)
     if _num_samples(X) < 1:
         raise ArgumentError("X has no rows. Give at least one sample.")

@@ -170,10 +170,9 @@ def deal_rows(class_indices: NDArray[np.intp], n_folds: int, seed: int | None) -
     [0]
     """
     order = np.argsort(class_indices, kind="stable")
-    starts = np.flatnonzero(np.diff(class_indices[order], prepend=-1))
-    sizes = np.diff(starts, append=len(order))
+    sizes = np.bincount(class_indices)
     fold_of = np.empty(len(order), dtype=np.intp)
-    fold_of[order] = np.concatenate([starts[:0], *deal_classes(sizes, n_folds, seed)])
+    fold_of[order] = np.concatenate([order[:0], *deal_classes(sizes, n_folds, seed)])
     return fold_of
 
 

@@ -143,7 +143,11 @@ class CompressionOptions:
         metavar="LOSS",
         help="Largest loss of accuracy, measured on samples that training left out.",
     )
-    n_borders: int | None = option(sets=_COMPRESS, help="Border samples of each machine.")
+    n_borders: int | None = option(
+        sets=_COMPRESS,
+        metavar="N",
+        help="Number of border samples of each machine, for --method borders.",
+    )
 
 
 def compress(

@@ -383,7 +383,7 @@ def max_sides() -> Any:
         "--max-sides",
         min=2,
         metavar="N",
-        help="Largest number of classes that the estimator takes, for --scheme limited and others.",
+        help='Largest number of classes that the estimator takes, for "limited" and other designs.',
     )
 
 
@@ -528,7 +528,7 @@ class ModelDataOptions(LoadOptions, FileOptions):
 
     target: str | None = option(
         metavar="COLUMN",
-        help="Label column, which `predict` ignores; as in training by default.",
+        help="Label column; by default that of training. `predict` ignores it.",
         panel=DATA,
     )
 

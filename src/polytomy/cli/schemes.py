@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +18,16 @@ from polytomy.cli.data import (
     to_json,
     write_text,
 )
-from polytomy.cli.options import AS_JSON, FeatureOptions, class_order, complete, flag, given, option
+from polytomy.cli.options import (
+    AS_JSON,
+    CLASS_ORDER,
+    FeatureOptions,
+    complete,
+    flag,
+    given,
+    group,
+    option,
+)
 from polytomy.designs import design as make_design
 from polytomy.designs import find_design
 from polytomy.designs.orders import order_classes
@@ -38,27 +46,22 @@ OUTPUT = option("-o", "--output", metavar="FILE", help="Write to this file inste
 COMPACT = flag("--compact", "Write codes as designs where possible: @one-vs-one.")
 
 
-@dataclass(frozen=True, kw_only=True)
+@group()
 class DesignOptions:
     """Parameters of the design."""
 
     random_state: int | None = option(
-        "--seed", min=0, metavar="N", help="Random seed, for designs that use one."
+        "--seed", min=0, help="Random seed, for designs that use one."
     )
     n_partitions: int | None = option(
-        "--partitions",
-        min=1,
-        metavar="N",
-        help="Number of partitions, for designs that let you choose it.",
+        "--partitions", min=1, help="Number of partitions, for designs that let you choose it."
     )
-    sides: int | None = option(
-        min=2, metavar="N", help="Number of sides of each partition of n-ary."
-    )
+    sides: int | None = option(min=2, help="Number of sides of each partition of n-ary.")
     separator: str | None = option(
         metavar="TEXT", help="Separator of labels such as a/b/c, for paths."
     )
     name: str | None = option(help="Base of the binaries' names.")
-    class_order: str | None = class_order()
+    class_order: str | None = CLASS_ORDER
 
 
 def design(
@@ -77,7 +80,7 @@ def design(
         typer.Argument(metavar="DATA", help="Data file; required by designs made from data."),
     ] = None,
     classes: int | None = option(
-        "--classes", "-n", min=1, metavar="N", help="Number of classes, named 0, 1, 2, …"
+        "--classes", "-n", min=1, help="Number of classes, named 0, 1, 2, …"
     ),
     labels: str | None = option(
         "--labels", "-l", metavar="LABELS", help="Class labels, separated by commas."
@@ -174,7 +177,7 @@ def show(
     file: ControlFile,
     matrix: bool = flag("--matrix", "Draw the coding matrix."),
     output: Path | None = option(
-        "-o", "--output", metavar="FILE", help="Write a picture: FILE.png, FILE.svg or FILE.pdf."
+        "-o", "--output", help="Write a picture: FILE.png, FILE.svg or FILE.pdf."
     ),
 ) -> None:
     """Draw a scheme, as a tree or as a coding matrix, in the terminal or as a picture.

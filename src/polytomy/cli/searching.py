@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +21,16 @@ from polytomy.cli.data import (
 )
 from polytomy.cli.options import (
     AS_JSON,
+    CLASS_ORDER,
     JOBS,
+    MAX_SIDES,
     SEED,
     DataFile,
     FeatureOptions,
-    class_order,
     complete,
     final_calibration,
     given,
-    max_sides,
+    group,
     option,
     parse_none,
 )
@@ -47,12 +47,8 @@ def distances(
         names="distances", help="Distance between classes: {distances}.", default="hausdorff"
     ),
     as_json: bool = AS_JSON,
-    plot: Path | None = option(
-        metavar="FILE", help="Plot the distances and their dendrogram to this file."
-    ),
-    output: Path | None = option(
-        "-o", "--output", metavar="FILE", help="Write a CSV table to this file."
-    ),
+    plot: Path | None = option(help="Plot the distances and their dendrogram to this file."),
+    output: Path | None = option("-o", "--output", help="Write a CSV table to this file."),
 ) -> None:
     """Print the distances between the classes of the data.
 
@@ -75,7 +71,7 @@ def distances(
         write_text(_csv_of(found), output)
 
 
-@dataclass(frozen=True, kw_only=True)
+@group()
 class SearchOptions:
     """Parameters of the search; None stands for the default of its constructor."""
 
@@ -105,20 +101,19 @@ class SearchOptions:
         help="Score to report (repeatable); the first decides: {scores}.",
     )
     cv: int | None = option(
-        "--folds", min=2, metavar="N", sets=_SEARCH, help="Number of cross-validation folds."
+        "--folds", min=2, sets=_SEARCH, help="Number of cross-validation folds."
     )
     budget: float | None = option(
         min=0, metavar="SECONDS", help="Start no new fold after this many seconds."
     )
     pool: int | None = option(
         min=2,
-        metavar="N",
         help="Combine the best N candidates, with weights learnt from out-of-fold probabilities; "
         "then -o writes the trained model.",
     )
     final_calibration: str | None = final_calibration(_SEARCH)
-    class_order: str | None = class_order()
-    max_sides: int | None = max_sides()
+    class_order: str | None = CLASS_ORDER
+    max_sides: int | None = MAX_SIDES
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the search that are given, as in Python."""
@@ -152,13 +147,11 @@ def search(
     random_state: int = SEED,
     as_json: bool = AS_JSON,
     plot: Path | None = option(
-        metavar="FILE",
-        help="Plot the candidates' scores against their cost; with --grid, a heat map of them.",
+        help="Plot the candidates' scores against their cost; with --grid, a heat map of them."
     ),
     output: Path | None = option(
         "-o",
         "--output",
-        metavar="FILE",
         help="Write the chosen scheme to this control file; if it is a pool, the trained model to "
         "this model file.",
     ),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polytomy.cli import evaluating, model_files, predicting, schemes, searching, training, trials
+from polytomy.cli import evaluating, model_files, predicting, schemes, training, trials
 from polytomy.cli.data import (
     InterruptedWorkError,
     explain_failure,
@@ -89,8 +89,8 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     schemes.show,
     schemes.flatten,
     schemes.tree,
-    searching.distances,
-    searching.search,
+    schemes.distances,
+    schemes.search,
     trials.trials,
     trials.report,
     warm_up,

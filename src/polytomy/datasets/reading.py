@@ -15,10 +15,9 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.datasets.arrays import AgfFormat, NpzFormat
+from polytomy.datasets.arrays import AgfFormat, NpzFormat, ParquetFormat
 from polytomy.datasets.columns import Features, Target
 from polytomy.datasets.delimited import CsvFormat, TsvFormat
-from polytomy.datasets.parquet import ParquetFormat
 from polytomy.datasets.sources import Source, Stream, first_lines, list_files
 from polytomy.datasets.svmlight import SvmlightFormat
 from polytomy.datasets.tables import (

@@ -13,8 +13,7 @@ from typing import Any
 from polytomy.inputs.arguments import Parameter, is_count
 from polytomy.regression import PolytomyRegressor
 from polytomy.report.model_page import write_classifier_page
-from polytomy.report.model_parts import Samples
-from polytomy.report.regressor_page import write_regressor_page
+from polytomy.report.model_parts import Samples, write_regressor_page
 from polytomy.trials.store import write_content
 
 _MAX_SAMPLES = Parameter(

@@ -204,7 +204,7 @@ def show(
     from polytomy import plots  # matplotlib is slow to import
 
     axes = plots.code(scheme) if matrix else plots.tree(scheme)
-    _save(axes.figure, output, bbox_inches="tight")
+    _save(axes.figure, output, bbox_inches="tight", dpi="figure")
 
 
 def flatten(file: ControlFile, compact: bool = COMPACT, output: Path | None = OUTPUT) -> None:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, partial, wraps
 from inspect import isfunction
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 from uuid import uuid4
 
 import numpy as np
@@ -55,15 +55,18 @@ from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.choice import choose_scheme
 
 
-class Form(NamedTuple):
-    """The form of an answer, which must be known before it is computed.
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """What to compute for each part of the samples, and its form, which must be known before.
 
     Attributes
     ----------
+    method : name of a method of PolytomyClassifier that returns an array
     dtype : type of the array
     columns : names of its columns; None if it has one dimension
     """
 
+    method: str
     dtype: Any
     columns: Sequence[Any] | None = None
 
@@ -72,6 +75,16 @@ class Form(NamedTuple):
         """The answer for no samples."""
         shape = (0,) if self.columns is None else (0, len(self.columns))
         return np.empty(shape, dtype=self.dtype)
+
+    def for_part(self, X: Any, model: Any) -> NDArray[Any]:
+        """Return the answer for one part, which may be empty."""
+        if count_rows(X):
+            return np.asarray(getattr(model, self.method)(X), dtype=self.dtype)
+        return self.empty
+
+    def for_frame(self, X: Any, model: Any) -> Any:
+        """Return the answer for one part of a frame, as a frame or a series with its index."""
+        return self.as_frame(self.for_part(X, model), X.index)
 
     def as_frame(self, values: NDArray[Any], index: Any) -> Any:
         """Return values as a frame, or as a series if they have one dimension."""
@@ -85,30 +98,6 @@ class Form(NamedTuple):
         frame = frame.astype(dict.fromkeys(range(len(self.columns)), dtype))
         frame.columns = pandas.Index(self.columns)
         return frame
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Answer:
-    """What to compute for each part of the samples.
-
-    Attributes
-    ----------
-    method : name of a method of PolytomyClassifier that returns an array
-    form : Form of that array
-    """
-
-    method: str
-    form: Form
-
-    def for_part(self, X: Any, model: Any) -> NDArray[Any]:
-        """Return the answer for one part, which may be empty."""
-        if count_rows(X):
-            return np.asarray(getattr(model, self.method)(X), dtype=self.form.dtype)
-        return self.form.empty
-
-    def for_frame(self, X: Any, model: Any) -> Any:
-        """Return the answer for one part of a frame, with the same index."""
-        return self.form.as_frame(self.for_part(X, model), X.index)
 
 
 def answer_lazily(model: Any, X: Any, answer: Answer) -> Any:
@@ -127,16 +116,15 @@ def answer_lazily(model: Any, X: Any, answer: Answer) -> Any:
     shared = delayed(model, name=f"polytomy model-{uuid4().hex}", traverse=False)
     if isinstance(X, list | tuple):
         return [delayed(answer.for_part)(part, shared) for part in X]
-    form = answer.form
     if is_frame(X):
-        meta = form.as_frame(form.empty, X._meta.index[:0])
+        meta = answer.as_frame(answer.empty, X._meta.index[:0])
         return X.map_partitions(answer.for_frame, shared, meta=meta, enforce_metadata=False)
     X = whole_rows(X)
     function = partial(polytomy, answer)
-    options: dict[str, Any] = {"dtype": form.dtype, "meta": form.empty}
-    if form.columns is None:
+    options: dict[str, Any] = {"dtype": answer.dtype, "meta": answer.empty}
+    if answer.columns is None:
         return X.map_blocks(function, shared, drop_axis=1, chunks=(X.chunks[0],), **options)
-    return X.map_blocks(function, shared, chunks=(X.chunks[0], (len(form.columns),)), **options)
+    return X.map_blocks(function, shared, chunks=(X.chunks[0], (len(answer.columns),)), **options)
 
 
 def polytomy(answer: Answer, X: Any, model: Any) -> NDArray[Any]:
@@ -150,29 +138,29 @@ def polytomy(answer: Answer, X: Any, model: Any) -> NDArray[Any]:
 # -- the form of each answer, given a fitted classifier --------------------------------------
 
 
-def _form_of_labels(classifier: Any) -> Form:
+def _form_of_labels(classifier: Any) -> tuple[Any, None]:
     # With costs, the label for no prediction may have another type.
     composition = classifier._fitted()
-    return Form(composition.labels(np.empty((0, len(composition.classes)))).dtype)
+    return composition.labels(np.empty((0, len(composition.classes)))).dtype, None
 
 
-def _form_of_probabilities(classifier: Any) -> Form:
-    return Form(np.float64, classifier._fitted().classes.tolist())
+def _form_of_probabilities(classifier: Any) -> tuple[Any, list[Any]]:
+    return np.float64, classifier._fitted().classes.tolist()
 
 
-def _form_of_decision_values(classifier: Any) -> Form:
+def _form_of_decision_values(classifier: Any) -> tuple[Any, list[Any] | None]:
     labels = classifier._fitted().classes.tolist()
-    return Form(np.float64, labels if len(labels) != 2 else None)
+    return np.float64, labels if len(labels) != 2 else None
 
 
-def _lazily(name: str, find_form: Callable[..., Form] | None) -> Any:
+def _lazily(name: str, find_form: Callable[..., tuple[Any, Any]] | None) -> Any:
     """Return a method of `AnsweringMixin` that takes Dask collections as well.
 
     Parameters
     ----------
     name : name of the method
-    find_form : function of the classifier, returns the form of the answer; None for a method that
-        needs samples in memory
+    find_form : function of the classifier, returns the type of the answer and its columns; None for
+        a method that needs samples in memory
     """
     method = getattr(AnsweringMixin, name)
 
@@ -186,7 +174,7 @@ def _lazily(name: str, find_form: Callable[..., Form] | None) -> Any:
                 f"X[:1000].compute(), or apply to_local().{name} to each part, for example with "
                 "X.map_blocks."
             )
-        return answer_lazily(self._model_for(X), X, Answer(name, find_form(self)))
+        return answer_lazily(self._model_for(X), X, Answer(name, *find_form(self)))
 
     is_always_there = isfunction(vars(AnsweringMixin)[name])
     return answer if is_always_there else available_unless(why_no_probabilities)(answer)

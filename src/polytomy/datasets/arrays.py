@@ -37,7 +37,21 @@ _SPARSE_PARTS = {"data", "indices", "indptr", "shape"}
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 
 
-class NpzTable(Table):
+class _ArrayTable(Table):
+    """A table whose samples and labels are two arrays."""
+
+    n_rows: int
+    _X: Any
+    _labels: NDArray[Any] | None = None
+
+    def blocks(self, n_rows: int) -> Iterator[RawBlock]:
+        """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
+        firsts = range(0, self.n_rows, n_rows)
+        matrices = (self._X[first : first + n_rows].astype(np.float64) for first in firsts)
+        return self.number_rows(matrices, self._labels)
+
+
+class NpzTable(_ArrayTable):
     """An npz file with the arrays X and y, which are read at once.
 
     A sparse X is stored as data, indices, indptr and shape.
@@ -47,9 +61,6 @@ class NpzTable(Table):
     source : file
     options : ReadOptions
     """
-
-    n_rows: int
-    _X: Any
 
     def __init__(self, source: str | os.PathLike[str], options: ReadOptions) -> None:
         super().__init__(source, options)
@@ -69,12 +80,6 @@ class NpzTable(Table):
             if "feature_names" in names:
                 self.feature_names = self._read_names(archive)
             self._labels = None if options.target is None else self._read_labels(archive, names)
-
-    def blocks(self, n_rows: int) -> Iterator[RawBlock]:
-        """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
-        firsts = range(0, self.n_rows, n_rows)
-        matrices = (self._X[first : first + n_rows].astype(np.float64) for first in firsts)
-        return self.number_rows(matrices, self._labels)
 
     def _read_sparse(self, archive: zipfile.ZipFile, *, has_format: bool) -> Any:
         # Other formats of `scipy.sparse.save_npz` have parts that may look like CSR.
@@ -177,7 +182,7 @@ class NpzFormat(Format):
 # -- libAGF's binary tables: vectors in a .vec file, their classes in a .cls file next to it -------
 
 
-class AgfTable(Table):
+class AgfTable(_ArrayTable):
     """A pair of libAGF files.
 
     The .vec file holds the number of features as int32, then rows of float32; the .cls file holds
@@ -189,15 +194,12 @@ class AgfTable(Table):
     options : ReadOptions
     """
 
-    n_rows: int
-
     def __init__(self, source: str | os.PathLike[str], options: ReadOptions) -> None:
         vectors, classes = _name_pair(Path(source))
         super().__init__(vectors, options)
-        self._vectors = map_vectors(vectors)
-        self.n_rows, self.n_features = self._vectors.shape
+        self._X = map_vectors(vectors)
+        self.n_rows, self.n_features = self._X.shape
         self.bytes_per_row = 8 * self.n_features
-        self._classes: NDArray[Any] | None = None
         if options.target is not None:
             n_bytes, expected = classes.stat().st_size, 4 * self.n_rows
             if n_bytes != expected:
@@ -205,13 +207,7 @@ class AgfTable(Table):
                     f"{classes}: the file has {n_bytes} bytes; the int32 classes of "
                     f"{self.n_rows} rows take {expected}"
                 )
-            self._classes = np.fromfile(classes, "<i4")
-
-    def blocks(self, n_rows: int) -> Iterator[RawBlock]:
-        """Yield the samples, at most `n_rows` at a time; DataError gives the place of a bad one."""
-        firsts = range(0, self.n_rows, n_rows)
-        matrices = (self._vectors[first : first + n_rows].astype(np.float64) for first in firsts)
-        return self.number_rows(matrices, self._classes)
+            self._labels = np.fromfile(classes, "<i4")
 
 
 class AgfFormat(Format):

@@ -1,7 +1,7 @@
 """Options of the commands, in groups that travel together.
 
 A group is a frozen dataclass whose fields are options. A field has the name of the library's
-parameter that it sets, so a message about a parameter can name the option (see `help_pages`).
+parameter that it sets, so a message about a parameter can name the option (see `app.show_option`).
 `expand_options` turns a function of groups into a command for Typer.
 
 Names that an option accepts are read from their registry, and defaults from the constructor, only

@@ -425,7 +425,7 @@ def _train_on_cluster(
     classifier: Any, data: str, reading: TrainingDataOptions, cluster: ClusterOptions
 ) -> Trained:
     """Return a classifier trained on a folder of files, by the workers of a cluster."""
-    from polytomy.dask.folders import connect, list_data_files, read_first, train_on_files
+    from polytomy.dask.estimator import connect, list_data_files, read_first, train_on_files
 
     assert cluster.dask is not None, "the caller has checked it"
     files, options = list_data_files(data), reading.reading()

@@ -1,23 +1,29 @@
 """The estimator for data that is divided among the workers of a Dask cluster.
 
-Its answers are lazy for Dask collections, and immediate for data in memory.
+Its answers are lazy for Dask collections, and immediate for data in memory. It can be trained on
+folders of data files with the same columns, such as those that clusters write: each file is a part
+of the data, which one worker reads.
 """
 
 from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial, wraps
 from inspect import isfunction
+from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
 
 import numpy as np
+from distributed import Client, LocalCluster
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import validate_data
 
 import dask
@@ -27,7 +33,10 @@ from polytomy.classifier import PolytomyClassifier
 from polytomy.dask.cluster import explaining_faults, find_client
 from polytomy.dask.fit_steps import GroupedData, group_rows_by_class, train_binaries
 from polytomy.dask.grouping import Layout, RowBlock, is_collection, is_frame, make_parts, whole_rows
-from polytomy.errors import Argument, ArgumentError
+from polytomy.datasets import Data, open_blocks, read_data
+from polytomy.datasets.sources import list_files
+from polytomy.datasets.tables import NoRowsError
+from polytomy.errors import Argument, ArgumentError, ClusterError, DataError
 from polytomy.inputs.arguments import Parameter, available_unless, check_parameters, is_count
 from polytomy.inputs.rows import count_rows
 from polytomy.inputs.seeds import partition_seeds
@@ -505,3 +514,105 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order, va
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "client": None}
+
+
+# -- folders of data files -------------------------------------------------------------------------
+
+
+_LOCAL = "local"
+_SECONDS_TO_CONNECT = 10
+
+
+def list_data_files(path: str | Path) -> list[Path]:
+    """Return the files of a folder, sorted by name; or the file itself."""
+    folder = Path(path)
+    if not folder.exists():
+        raise DataError(f"{folder}: there is no such folder")
+    files = list_files(folder) if folder.is_dir() else [folder]
+    if not files:
+        raise DataError(f"{folder}: the folder has no files")
+    return files
+
+
+@contextmanager
+def connect(address: str, jobs: int | None = None) -> Iterator[Any]:
+    """Yield a client of the cluster at an address; "local" starts a cluster on this machine.
+
+    Parameters
+    ----------
+    address : address of a scheduler, or "local"
+    jobs : number of processes of a local cluster; default: one per core
+    """
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    if address == _LOCAL:
+        n_workers = None if jobs is None or jobs < 0 else jobs
+        with (
+            LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                dashboard_address=":0",
+                silence_logs=logging.CRITICAL,
+            ) as cluster,
+            Client(cluster) as client,
+            explaining_faults(client),
+        ):
+            yield client
+        return
+    try:
+        client = Client(address, timeout=_SECONDS_TO_CONNECT)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ClusterError(
+            f'there is no Dask scheduler at {address}. Start one with "dask scheduler" and its '
+            'workers with "dask worker", or use --dask local.'
+        ) from error
+    with client, explaining_faults(client):
+        yield client
+
+
+def read_first(files: Sequence[Path], **reading: Any) -> Data:
+    """Return the first sample of some files, which has their columns.
+
+    Parameters
+    ----------
+    files : from `list_data_files`
+    **reading : arguments of `polytomy.datasets.read_data`
+    """
+    for file in files:
+        with suppress(NoRowsError):
+            return next(open_blocks(file, n_rows=1, **reading))
+    raise DataError(f"{files[0].parent}: the files have no rows")
+
+
+def train_on_files(
+    client: Any, files: Sequence[Path], classifier: Any, scaler: Any, **reading: Any
+) -> PolytomyClassifier:
+    """Return a classifier trained on files with the same columns.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    files : from `list_data_files`
+    classifier : PolytomyClassifier, unfitted
+    scaler : scaler of the features, unfitted, or None
+    **reading : arguments of `polytomy.datasets.read_data`
+    """
+    parts = [delayed(_read_part, nout=2)(file, reading) for file in files]
+    parameters = classifier.get_params(deep=False)
+    del parameters["reservoir_size"]  # only for streams
+    if scaler is not None:
+        estimator = resolve_estimator(parameters["estimator"])
+        parameters |= {
+            "estimator": make_pipeline(scaler, estimator),
+            "shared_preprocessing": True,
+        }
+    trained = DaskPolytomyClassifier(**parameters, client=client)
+    trained.fit([X for X, _ in parts], [y for _, y in parts])
+    return trained.to_local()
+
+
+def _read_part(file: Path, reading: dict[str, Any]) -> tuple[Any, Any]:
+    try:
+        data = read_data(file, **reading)
+    except NoRowsError:
+        return np.empty((0, 0)), np.empty(0)
+    return data.X, data.y

@@ -18,7 +18,7 @@ import numpy as np
 from polytomy.designs import empirical_tree
 from polytomy.designs.registry import uses_class_order
 from polytomy.distances import hausdorff
-from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.arguments import as_count
 from polytomy.inputs.label_order import order_labels
 from polytomy.inputs.sparse import is_sparse
 from polytomy.learners.preparation import accepts_missing
@@ -179,8 +179,7 @@ def run(
     >>> results
     <Results: 2 trials of 4 pairs on 1 dataset>
     """
-    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        raise ArgumentError(Argument("repeats"), f" must be a positive integer; got {repeats!r}.")
+    repeats = as_count("repeats", repeats)
     PARALLEL_CHECKS["n_jobs"](n_jobs)
     calibrated = not paper if calibrated is None else calibrated
     protocol = Protocol(pairs_from(schemes, solvers, calibrated=calibrated), **settings)

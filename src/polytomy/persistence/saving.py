@@ -335,7 +335,7 @@ def save(
            [0.  , 0.27, 0.73],
            [0.  , 0.3 , 0.7 ]])
     >>> round(again.out_of_fold_score_["accuracy"], 2)
-    0.96
+    0.97
     """
     if hasattr(classifier, "to_local"):  # it was trained on a cluster
         classifier = classifier.to_local()

@@ -31,12 +31,7 @@ from polytomy.routines.compiled.kernels import (
     exponentials,
     squares_from_products,
 )
-from polytomy.routines.compiling import (
-    fused_entry,
-    fused_helper,
-    inlined_helper,
-    summing_helper,
-)
+from polytomy.routines.compiling import fused_entry, fused_helper, inlined_helper, summing_helper
 from polytomy.routines.reference.banks import Floats, Indices, SparseRows, Weights
 from polytomy.routines.reference.kernels import IS_OF_DISTANCES, Function
 from polytomy.routines.threads import run_aside, run_in_blocks

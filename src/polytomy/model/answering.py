@@ -35,12 +35,7 @@ from polytomy.model.decisions import (
 )
 from polytomy.model.explanations import Explanations, explain_samples
 from polytomy.model.out_of_fold import FinalCalibration
-from polytomy.model.scheme_argument import (
-    SchemeArgument,
-    follows_labels,
-    members_of,
-    scheme_from,
-)
+from polytomy.model.scheme_argument import SchemeArgument, follows_labels, members_of, scheme_from
 from polytomy.model.sets import INTERVAL, SCORES, choose_sets
 from polytomy.scheme import Scheme, SchemeEnsemble
 

@@ -20,12 +20,7 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.reference.kernels import KERNELS as FORMULAS
-from polytomy.routines.reference.kernels import (
-    KINDS,
-    blocks_of_samples,
-    entries_of,
-    exact_values,
-)
+from polytomy.routines.reference.kernels import KINDS, blocks_of_samples, entries_of, exact_values
 
 Floats = NDArray[np.float64]
 

@@ -35,13 +35,7 @@ from polytomy.model.arrangement import (
     gives_probabilities,
     resolve_solvers,
 )
-from polytomy.model.decisions import (
-    ClassFrequencies,
-    Costs,
-    PriorShift,
-    check_top_k,
-    sort_best,
-)
+from polytomy.model.decisions import ClassFrequencies, Costs, PriorShift, check_top_k, sort_best
 from polytomy.model.out_of_fold import (
     FinalCalibration,
     OutOfFold,

@@ -150,7 +150,7 @@ class Cascade:
     def answer(self, bank: Bank, X: Any, shares: Floats, is_candidate: Mask) -> Floats:
         """Return P(+1) − P(−1) of all binaries: those with candidates on both sides are asked."""
         code, members, chosen = self.code, abs(self.code), is_candidate.astype(np.float64)
-        answers = (shares @ code) / (shares @ members)
+        answers: Floats = (shares @ code) / (shares @ members)
         rows, columns = np.nonzero(np.abs(chosen @ code) < chosen @ members)
         answers[rows, columns] = bank.decide_pairs(X, rows, columns, self._sides)
         return answers

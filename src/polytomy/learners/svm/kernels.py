@@ -18,6 +18,7 @@ from scipy.spatial.distance import cdist
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.inputs.sparse import is_sparse
+from polytomy.inputs.training_data import blocks_of
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.reference.kernels import KERNELS as FORMULAS
 from polytomy.routines.reference.kernels import KINDS, blocks_of_samples, entries_of, exact_values
@@ -38,7 +39,7 @@ kernel values are zero, whatever the error.
 # The same for ONNX graphs, which cannot compute differences: errors are up to about 1e-12.
 _LARGEST_ONNX_EXPONENT = 1e4
 
-# Size of the blocks in which sparse rows are converted to dense, to compute differences.
+# Size of the blocks of dense rows in which differences are computed.
 _DENSE_BYTES = 2**24
 
 
@@ -381,6 +382,28 @@ def squared_lengths(X: Any) -> NDArray[Any]:
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
     squares: NDArray[Any] = np.einsum("ij,ij->i", X, X)
     return squares
+
+
+def spread_of(X: Any) -> float:
+    """Return the median squared distance of rows from their mean, dense or sparse.
+
+    It is the mean squared distance if most rows equal their mean.
+
+    Examples
+    --------
+    >>> spread_of(np.array([[0.0], [1.0], [2.0], [3.0], [9.0]]))
+    4.0
+    """
+    centre = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+    lengths = squared_lengths(X)
+    if is_sparse(X):
+        distances, rounding = lengths - 2.0 * (X @ centre) + centre @ centre, 1e-12
+    else:
+        blocks = blocks_of(len(X), 8 * len(centre), _DENSE_BYTES)
+        distances = np.concatenate([squared_lengths(X[block] - centre) for block in blocks])
+        rounding = 1e-28
+    distances[distances < rounding * lengths] = 0.0
+    return float(np.median(distances) or distances.mean())
 
 
 def _products(X: Any, Y: Any) -> NDArray[Any]:

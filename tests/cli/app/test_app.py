@@ -9,8 +9,7 @@ from unittest import mock
 
 import pytest
 
-from polytomy.cli.app import app
-from polytomy.cli.help_pages import find_command
+from polytomy.cli.app import app, find_command
 from polytomy.errors import Argument, RoutineWarning, warn_caller
 
 COMMANDS = {info.name or info.callback.__name__: info.callback for info in app.registered_commands}

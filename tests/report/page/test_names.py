@@ -1,6 +1,7 @@
 """Names, numbers and colours of pairs."""
 
-from polytomy.report.tables import heading_cell, legend, name_pairs, pair_label
+from polytomy.report.figures import name_pairs
+from polytomy.report.page import heading_cell, legend, pair_label
 from polytomy.trials import Results
 from report.cases import EVIL
 from report.pages import parse_page

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polytomy.cli.app import app
-from polytomy.cli.help_pages import OTHER_NAMES, find_command, show_option
+from polytomy.cli.app import OTHER_NAMES, app, find_command, show_option
 from polytomy.errors import Argument
 
 

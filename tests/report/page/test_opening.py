@@ -1,7 +1,7 @@
 """The first section: the result in one sentence and one table."""
 
 from polytomy.report import report_html
-from polytomy.report.results import count_trials
+from polytomy.report.page import count_trials
 from polytomy.trials import Results, summarise
 from report.cases import PAIRS, make_results
 from report.pages import parse_page, table_of

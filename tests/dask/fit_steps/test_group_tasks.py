@@ -7,7 +7,7 @@ from sklearn.svm import SVC
 
 from polytomy import designs
 from polytomy.dask.cluster import pass_on
-from polytomy.dask.group_tasks import (
+from polytomy.dask.fit_steps import (
     TaskOptions,
     classes_of,
     divide_into_groups,

@@ -102,12 +102,12 @@ def test_many_rows_have_one_part_held_out(client, monkeypatch):
 
 
 def test_machines_in_several_tasks_equal_those_in_memory(client, monkeypatch):
-    from polytomy.dask import group_tasks
+    from polytomy.dask import fit_steps
 
     X, y = make_samples()
     near = pt.PolytomyClassifier(SVC(gamma=0.5), random_state=3).fit(X, y)
-    monkeypatch.setattr(group_tasks, "_ENOUGH", 1)
-    monkeypatch.setattr(group_tasks, "_MOST_TOGETHER", 1)
+    monkeypatch.setattr(fit_steps, "_ENOUGH", 1)
+    monkeypatch.setattr(fit_steps, "_MOST_TOGETHER", 1)
     far = DaskPolytomyClassifier(SVC(gamma=0.5), random_state=3).fit(*as_dask(X, y))
     np.testing.assert_allclose(far.decisions(X), near.decisions(X), rtol=0, atol=1e-12)
     # The final calibration learns from scores in single precision.

@@ -3,7 +3,7 @@ import pytest
 
 pytest.importorskip("distributed")
 
-from polytomy.dask.group_tasks import weights_by_class
+from polytomy.dask.fit_steps import weights_by_class
 from polytomy.dask.grouping import Layout, PartSummary
 from polytomy.errors import ArgumentError
 from polytomy.inputs.numbers import class_weights

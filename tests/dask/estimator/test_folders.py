@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from polytomy.dask.folders import list_data_files, read_first
+from polytomy.dask.estimator import list_data_files, read_first
 from polytomy.errors import DataError
 
 

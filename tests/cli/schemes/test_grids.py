@@ -7,7 +7,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import polytomy as pt
-from polytomy.cli.searching import parse_grids
+from polytomy.cli.schemes import parse_grids
 from polytomy.datasets import read_data
 from polytomy.errors import ArgumentError
 

@@ -5,8 +5,7 @@ import re
 import pytest
 import typer
 
-from polytomy.cli.app import app
-from polytomy.cli.help_pages import find_command
+from polytomy.cli.app import app, find_command
 
 ROOT = typer.main.get_command(app)
 LINES = [[], *([name] for name in ROOT.commands), ["datasets", "list"], ["datasets", "get"]]

@@ -16,7 +16,7 @@ from polytomy import PolytomyClassifier
 from polytomy.errors import ModelFileError
 from polytomy.learners.estimator_states import share_support_vectors
 from polytomy.persistence import load, read_info, save
-from polytomy.persistence.info import describe_model
+from polytomy.persistence.saving import describe_model
 
 
 @pytest.fixture

@@ -89,7 +89,7 @@ def test_text_columns_are_refused(data, address):
 
 
 def test_a_scheduler_that_is_not_there_is_one_message(data, monkeypatch):
-    from polytomy.dask import folders as folder_jobs
+    from polytomy.dask import estimator as folder_jobs
 
     monkeypatch.setattr(folder_jobs, "_SECONDS_TO_CONNECT", 0.2)
     outcome = call_main(

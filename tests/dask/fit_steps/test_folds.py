@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 pytest.importorskip("distributed")
 
 from polytomy.calibration.folds import Folds, deal_rows
-from polytomy.dask import group_tasks as folds_module
-from polytomy.dask.group_tasks import FoldPlan, calibration_weights
+from polytomy.dask import fit_steps as folds_module
+from polytomy.dask.fit_steps import FoldPlan, calibration_weights
 from polytomy.dask.grouping import Layout, PartSummary, RowBlock
 from polytomy.inputs.numbers import class_weights
 from polytomy.learners.workload import TrainingOptions

@@ -390,9 +390,10 @@ class AnsweringMixin:
             Without them, classes are drawn from the classifier's own probabilities.
         method : {"auto", "fourier", "cascade", "borders"}, default="auto"
             "fourier" replaces each decision function by a linear function of random features of the
-            kernel. "cascade" asks a small model first, and then only the machines that separate its
-            likeliest classes. "borders" compares samples with the nearest of some points on each
-            border, as libAGF does. "auto" tries all but "borders", and takes the fastest.
+            kernel, and needs 400 samples or more. "cascade" asks a small model first, and then only
+            the machines that separate its likeliest classes. "borders" compares samples with the
+            nearest of some points on each border, as libAGF does. "auto" tries all but "borders",
+            and takes the fastest.
         max_accuracy_loss : float, default=0.005
             The smallest approximation that loses no more accuracy is taken. If there is none, an
             ArgumentError says what was tried.

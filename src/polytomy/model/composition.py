@@ -65,7 +65,7 @@ class Compression:
     size : int, the number of features, or of border samples of each binary
     speed_up : float, the processor time of the exact classifier divided by that of this one
     accuracy_loss : float, how much smaller the accuracy is; negative if it is larger
-    accuracy_loss_error : float, its standard error
+    accuracy_loss_error : float, its standard error, at least one sample's share
     log_loss_increase : float, how much larger the log-loss is
     log_loss_increase_error : float, its standard error
     n_samples : int, number of samples that were compared
@@ -84,7 +84,7 @@ class Compression:
         loss, error = 100 * self.accuracy_loss, 100 * self.accuracy_loss_error
         return (
             f"{self.method} {self.size}: {self.speed_up:.1f} times as fast, accuracy "
-            f"{-loss:+.2f} ± {error:.2f} points, log-loss {self.log_loss_increase:+.4f} ± "
+            f"{0.0 - loss:+.2f} ± {error:.2f} points, log-loss {self.log_loss_increase:+.4f} ± "
             f"{self.log_loss_increase_error:.4f}"
         )
 

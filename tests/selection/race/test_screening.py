@@ -1,4 +1,4 @@
-"""Calibrated candidates that clearly lose without calibration are dropped before any is trained."""
+"""Candidates whose votes are clearly worse are dropped before they are calibrated."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def test_a_dropped_candidate_has_no_folds_and_the_reason(blobs):
     for reason in results["reason"][is_out]:
         head, _, best = reason.partition("(")
         assert head == "dropped before fold 1 "
-        assert best.removesuffix(" was better, without calibration)") in names
+        assert best.removesuffix(" had more votes right)") in names
     # The chosen candidate has all folds, even if it is the only one left.
     assert results["n_folds"][found.best_index_] == found.n_splits_ == N_FOLDS
     axes = plots.grid(found)
@@ -74,7 +74,7 @@ def test_screening_does_not_depend_on_jobs(blobs):
     [
         {"drop_losers": False},
         {"budget": 1000.0},
-        {"scoring": "brier_score"},
+        {"scoring": "log_loss"},
         {"param_grid": {"kernel": [lambda X, Y: X @ Y.T], "C": [1e-9, 1.0]}},
     ],
     ids=["all kept", "budget", "score", "kernel"],
@@ -84,8 +84,8 @@ def test_nothing_is_dropped_before_the_first_fold(blobs, options):
 
 
 def test_as_many_candidates_as_a_pool_needs_are_kept(blobs):
-    found = search(blobs, "log_loss", pool=4)
-    assert (found.cv_results_["n_folds"] == N_FOLDS).sum() >= len(found.pool_) == 4
+    found = search(blobs, pool=7)
+    assert (found.cv_results_["n_folds"] == N_FOLDS).sum() >= len(found.pool_) == 7
 
 
 def test_few_samples_drop_nothing(blobs):

@@ -191,7 +191,7 @@ def report(
 ) -> None:
     """Write the report of trials, finished or not: one page with all tables and figures.
 
-    Example: `polytomy trials --datasets iris --repeats 2 && polytomy.report.page -o iris.html`
+    Example: `polytomy trials --datasets iris --repeats 2 && polytomy report results -o iris.html`
     """
     from polytomy.report import write_report
 

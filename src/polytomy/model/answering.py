@@ -35,12 +35,7 @@ from polytomy.model.decisions import (
 )
 from polytomy.model.explanations import Explanations, explain_samples
 from polytomy.model.out_of_fold import FinalCalibration
-from polytomy.model.scheme_argument import (
-    SchemeArgument,
-    follows_labels,
-    members_of,
-    scheme_from,
-)
+from polytomy.model.scheme_argument import SchemeArgument, follows_labels, members_of, scheme_from
 from polytomy.model.sets import INTERVAL, SCORES, choose_sets
 from polytomy.scheme import Scheme, SchemeEnsemble
 
@@ -568,8 +563,8 @@ class AnsweringMixin:
         It is the entropy of the class probabilities, divided by the largest possible entropy. On
         average over eight datasets, this finds samples of unknown classes better than the largest
         probability, the disagreement of the binaries, kernel values or a one-class support vector
-        machine: see "Classes come and go" in the documentation. It says nothing about samples that
-        are far away from all others but on one side of every border.
+        machine: see "Add and remove classes" in the documentation. It says nothing about samples
+        that are far away from all others but on one side of every border.
 
         Returns
         -------

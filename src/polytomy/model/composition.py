@@ -35,13 +35,7 @@ from polytomy.model.arrangement import (
     gives_probabilities,
     resolve_solvers,
 )
-from polytomy.model.decisions import (
-    ClassFrequencies,
-    Costs,
-    PriorShift,
-    check_top_k,
-    sort_best,
-)
+from polytomy.model.decisions import ClassFrequencies, Costs, PriorShift, check_top_k, sort_best
 from polytomy.model.out_of_fold import (
     FinalCalibration,
     OutOfFold,
@@ -487,12 +481,11 @@ class Composition:
         There is none if the solver does not give probabilities; the scores are still kept, for
         another solver.
         """
-        plain = replace(self, final=None, out_of_fold=out_of_fold)
-        if out_of_fold is None or not self.gives_probabilities:
-            return plain
-        decisions = cross_decisions(out_of_fold, self.binaries, self.dichotomies)
-        final = learn_final_calibration(out_of_fold, self.solve_members(decisions))
-        return replace(plain, final=final)
+        final = None
+        if out_of_fold is not None and self.gives_probabilities:
+            decisions = cross_decisions(out_of_fold, self.binaries, self.dichotomies)
+            final = learn_final_calibration(out_of_fold, self.solve_members(decisions))
+        return replace(self, final=final, out_of_fold=out_of_fold)
 
     def with_conformity(self) -> Composition:
         """Return the composition with the out-of-fold probabilities that prediction sets need.

@@ -7,6 +7,7 @@ the C of linear classifiers that depends on the data in the same way.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,12 @@ from polytomy.errors import Argument, ArgumentError, PolytomyWarning, warn_calle
 from polytomy.inputs.rows import count_rows, refuse_dates
 from polytomy.inputs.sparse import is_sparse
 from polytomy.inputs.training_data import is_plain_array
-from polytomy.learners.preparation import copy_unfitted, side_labels, split_pipeline
+from polytomy.learners.preparation import (
+    copy_unfitted,
+    has_plain_attributes,
+    side_labels,
+    split_pipeline,
+)
 from polytomy.learners.svm.kernels import (
     LARGEST_DEGREE,
     Kernel,
@@ -76,7 +82,10 @@ def check_suitable(estimator: Any) -> Kernel:
         raise UnsuitableError("verbose=True asks for LIBSVM's own report")
     weights = np.ones(2)
     try:
-        validate_parameters(estimator)
+        if has_plain_attributes(estimator):
+            _validate_plain(**vars(estimator))
+        else:
+            validate_parameters(estimator)
         if estimator.class_weight is not None:
             sides = np.array(side_labels(estimator))
             weights = compute_class_weight(estimator.class_weight, classes=sides, y=sides)
@@ -88,6 +97,14 @@ def check_suitable(estimator: Any) -> Kernel:
     if not np.all(weights > 0):
         raise UnsuitableError("class_weight gives a side no weight")
     return kernel
+
+
+@lru_cache(typed=True)
+def _validate_plain(**parameters: Any) -> None:
+    """Raise ValueError if parameters of an SVC are invalid; it need not be asked twice."""
+    svc = SVC()
+    vars(svc).update(parameters)
+    validate_parameters(svc)
 
 
 def kernel_of(svc: SVC, X: Any) -> KernelFunction:

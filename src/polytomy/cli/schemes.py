@@ -52,7 +52,7 @@ from polytomy.scheme.nodes import word_to_label
 from polytomy.scheme.reading import parse_with_warnings
 
 ControlFile = Annotated[
-    str, typer.Argument(metavar="FILE", help="Control file; - reads standard input.")
+    str, typer.Argument(metavar="FILE", help="Control file or saved model; - reads standard input.")
 ]
 OUTPUT = option("-o", "--output", metavar="FILE", help="Write to this file instead of printing.")
 COMPACT = flag("--compact", "Write codes as designs where possible: @one-vs-one.")
@@ -224,7 +224,14 @@ def tree(file: ControlFile, output: Path | None = OUTPUT) -> None:
 
 
 def _parse_file(file: str) -> Scheme:
-    return parse(*read_control(file))
+    if not file.endswith(".polytomy"):
+        return parse(*read_control(file))
+    from polytomy.persistence import read_info
+
+    texts = read_info(file).schemes
+    if len(texts) != 1:
+        raise ArgumentError(f"{file} has {len(texts)} schemes, not one. See them with polytomy info.")
+    return parse(texts[0], file)
 
 
 def _scheme_text(scheme: Scheme, compact: bool) -> str:

@@ -112,7 +112,8 @@ def find_class_indices(y: ArrayLike, classes: NDArray[Any], n_samples: int) -> N
     if unknown:
         raise ArgumentError(
             Argument("y"),
-            f" has the label {unknown[0]!r}, which the classifier was not trained with.",
+            f" has the label {unknown[0]!r}, which the classifier was not trained with. Leave "
+            "out its samples.",
         )
     if len(labels) != n_samples:
         n_labels = count_things(len(labels), "label")

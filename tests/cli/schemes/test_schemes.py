@@ -3,8 +3,11 @@
 import json
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
+from sklearn.naive_bayes import GaussianNB
 
+import polytomy as pt
 from polytomy import designs, parse, read
 from polytomy.designs import DATA_DESIGNS, DESIGNS, LABEL_DESIGNS
 
@@ -166,6 +169,16 @@ def test_show_draws_the_tree_or_the_matrix(polytomy, here):
         "CornVsWheat   - + . .",
         "PineVsOak     . . - +",
     ]
+
+
+def test_the_scheme_of_a_saved_model_can_be_shown(polytomy, here):
+    X, y = np.eye(4).repeat(5, axis=0), np.repeat(list("abcd"), 5)
+    tree = pt.PolytomyClassifier(GaussianNB(), "m {a n {b o {c d}}}").fit(X, y)
+    pt.save(tree, "tree.polytomy")
+    assert polytomy("show", "tree.polytomy") == (0, tree.scheme_.draw() + "\n", "")
+    pt.save(tree.set_params(scheme=["tree", "one-vs-rest"]).fit(X, y), "pool.polytomy")
+    words = "pool.polytomy has 2 schemes, not one. See them with polytomy info.\n"
+    assert polytomy("show", "pool.polytomy") == (2, "", f"polytomy: {words}")
 
 
 def test_flatten_and_tree_undo_each_other(polytomy, here):

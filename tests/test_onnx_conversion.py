@@ -29,6 +29,7 @@ from sklearn.preprocessing import (
     Binarizer,
     MinMaxScaler,
     Normalizer,
+    OneHotEncoder,
     PolynomialFeatures,
     RobustScaler,
     StandardScaler,
@@ -160,13 +161,53 @@ def test_transformers_are_exact_at_zero_and_far_away(run, step):
     assert_same(run, classifier.fit(X, Y), new, "float64")
 
 
+CODES = np.array([0.0, 1.0, 2.5, 3.0])
+
+
+@pytest.mark.filterwarnings("ignore:Found unknown categories")
+@pytest.mark.parametrize("is_part", [True, False])
+@pytest.mark.parametrize("drop", [None, "first", "if_binary"])
+@pytest.mark.parametrize("estimator", [LogisticRegression(), RandomForestClassifier(3)], ids=str)
+def test_categories_are_encoded_also_new_ones(run, estimator, drop, is_part):
+    encoder = OneHotEncoder(drop=drop, handle_unknown="ignore")
+    if is_part:
+        steps = (StandardScaler(), [0, 3]), (encoder, slice(1, 3)), ("drop", [])
+        encoder = make_column_transformer(*steps, remainder="passthrough")
+    rng = np.random.default_rng(3)
+    samples = CODES[(rng.integers(2, size=X.shape) + Y[:, np.newaxis]) % 4]
+    samples[:, 2] = Y == 0  # two categories
+    new = np.vstack([samples, rng.normal(size=(20, 4)), FAR]).astype(np.float32).astype(np.float64)
+    pipeline = make_pipeline(encoder, estimator)
+    for classifier in (
+        pt.PolytomyClassifier(pipeline, random_state=0),
+        pt.PolytomyClassifier(pipeline, random_state=0, shared_preprocessing=True),
+    ):
+        assert_same(run, classifier.fit(samples, Y), new, "float64")
+
+
+@pytest.mark.parametrize(
+    ("encoder", "words"),
+    [
+        (OneHotEncoder(max_categories=2), "infrequent categories cannot be converted"),
+        (OneHotEncoder(handle_unknown="ignore"), "only categories that are numbers"),
+    ],
+)
+def test_categories_that_cannot_be_encoded_are_named(encoder, words):
+    missing = np.where(X > 1, np.nan, np.round(X))
+    samples = missing if encoder.max_categories is None else np.round(X)
+    pipeline = make_pipeline(encoder, LogisticRegression())
+    classifier = pt.PolytomyClassifier(pipeline, shared_preprocessing=True, random_state=0)
+    assert words in refusal(classifier.fit(samples, Y))
+
+
 def test_a_first_step_that_does_nothing_is_left_out(run):
     assert_same(run, make_pipeline("passthrough", fit(GaussianNB())).fit(X, Y))
 
 
 @pytest.mark.parametrize("method", ["fourier", "borders"])
 def test_compressed_classifiers_are_exported(run, method):
-    classifier = fit(SVC()).compress(X, Y, method=method, max_accuracy_loss=1.0)
+    others = np.vstack([made_data(seed)[0] for seed in range(3, 8)])
+    classifier = fit(SVC()).compress(others, method=method, max_accuracy_loss=1.0)
     assert_same(run, classifier, NEW[: -len(FAR)])
 
 
@@ -242,6 +283,12 @@ def test_a_converted_model_with_other_answers_is_refused(monkeypatch):
         'binary "one-vs-one-00" is a Reversed with the output probability, which cannot be '
         "exported: its converted model gives other answers."
     )
+
+
+def test_zeros_that_are_missing_values_are_refused():
+    name, others = BOOSTERS["lightgbm"]
+    booster = getattr(pytest.importorskip("lightgbm"), name)(**others, zero_as_missing=True)
+    assert "zeros that are missing values cannot" in refusal(fit(booster))
 
 
 @pytest.mark.parametrize(

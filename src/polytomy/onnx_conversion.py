@@ -4,7 +4,7 @@ skl2onnx converts scikit-learn's estimators; onnxmltools those of XGBoost, Light
 Trees and a few others, such as imputers, are in single precision there, and the rest in double.
 What they convert is run and compared with the estimator, because some of their models are wrong.
 Histogram boosting is converted here, because its thresholds are in double precision, and so are
-transformers that skl2onnx's models apply otherwise to zeros or to large numbers.
+transformers that skl2onnx's models apply otherwise to zeros, to large numbers or to new categories.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import Binarizer, Normalizer, PolynomialFeatures
+from sklearn.preprocessing import Binarizer, Normalizer, OneHotEncoder, PolynomialFeatures
 from sklearn.svm import SVC, NuSVC
 
 from polytomy.errors import PolytomyError
@@ -42,8 +42,8 @@ def export_estimator(graph: Graph, X: Value, estimator: Any, method: str) -> Val
     """Return the result of a method of a fitted estimator as a graph, in double precision.
 
     A decision function of two classes has one column or two; the last is positive for the second
-    class. The steps of a pipeline are converted one by one, so that only the trees at its end are
-    in single precision.
+    class. The steps of pipelines and of column transformers are converted one by one, so that only
+    the trees at the end are in single precision.
 
     Parameters
     ----------
@@ -57,7 +57,9 @@ def export_estimator(graph: Graph, X: Value, estimator: Any, method: str) -> Val
     ConversionError
         If no converter takes the estimator.
     """
-    from sklearn.ensemble import HistGradientBoostingClassifier  # here, because this takes a while
+    # Here, because these take a while.
+    from sklearn.compose import ColumnTransformer
+    from sklearn.ensemble import HistGradientBoostingClassifier
 
     while isinstance(estimator, Pipeline):
         *steps, (_, estimator) = estimator.steps
@@ -70,6 +72,8 @@ def export_estimator(graph: Graph, X: Value, estimator: Any, method: str) -> Val
         return value
     if isinstance(estimator, HistGradientBoostingClassifier):
         return _export_histograms(graph, X, estimator, method)
+    if isinstance(estimator, ColumnTransformer):
+        return _export_columns(graph, X, estimator)
     if type(estimator) in _TRANSFORMERS:
         return _TRANSFORMERS[type(estimator)](graph, X, estimator)
     try:
@@ -168,6 +172,9 @@ def _convert_booster(name: str) -> Callable[[Any, str], tuple[Any, bool]]:
     def convert(estimator: Any, method: str) -> tuple[Any, bool]:
         if method == "decision_function":
             raise ConversionError('only its probabilities can; use calibration="auto" or None')
+        if name == "lightgbm" and estimator.get_params().get("zero_as_missing"):
+            # The samples of _compare have no zeros.
+            raise ConversionError("zeros that are missing values cannot be converted")
         import onnxmltools
         from onnxmltools.convert.common.data_types import FloatTensorType
 
@@ -254,8 +261,34 @@ def _export_polynomials(graph: Graph, X: Value, step: Any) -> Value:
     return product
 
 
+def _export_one_hot(graph: Graph, X: Value, step: Any) -> Value:
+    if step.min_frequency is not None or step.max_categories is not None:
+        raise ConversionError("infrequent categories cannot be converted")
+    values = np.concatenate(step.categories_)
+    if values.dtype.kind not in "iuf" or np.isnan(values).any():
+        raise ConversionError("only categories that are numbers can be converted")
+    features = np.repeat(np.arange(len(step.categories_)), list(map(len, step.categories_)))
+    numbers = np.concatenate([np.arange(len(own)) for own in step.categories_])
+    if step.drop_idx_ is not None:
+        is_kept = numbers != step.drop_idx_[features]  # None drops nothing
+        features, values = features[is_kept], values[is_kept]
+    is_one = graph.add("Equal", X.take(features, axis=1), values.astype(np.float64))
+    return graph.cast(is_one, np.float64)
+
+
+def _export_columns(graph: Graph, X: Value, transformer: Any) -> Value:
+    places, parts = transformer._transformer_to_input_indices, []
+    for name, step, _ in transformer.transformers_:
+        if len(places[name]) and not (isinstance(step, str) and step == "drop"):
+            own = X.take(np.array(places[name]), axis=1)
+            is_same = isinstance(step, str) or getattr(step, "func", own) is None
+            parts.append(own if is_same else export_estimator(graph, own, step, "transform"))
+    return graph.join(parts)
+
+
 _TRANSFORMERS: dict[type, Callable[[Graph, Value, Any], Value]] = {
     Binarizer: _export_binarizer,
     Normalizer: _export_normalizer,
+    OneHotEncoder: _export_one_hot,
     PolynomialFeatures: _export_polynomials,
 }

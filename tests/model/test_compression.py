@@ -1,11 +1,12 @@
 """Compressed classifiers: the same interface, and losses that are true."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from sklearn.datasets import load_digits, make_classification
+from sklearn.datasets import load_digits, make_blobs, make_classification
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -291,8 +292,8 @@ def test_automatic_compression_takes_the_fastest_within_the_limit(digits, exact,
     X, y, _, _ = digits
     speeds = {"fourier 50": 3.0, "cascade 50": 5.0, "cascade 60": 4.0}
     methods = {
-        "fourier": ((50,), compression.METHODS["fourier"][1]),
-        "cascade": ((50, 60), compression.METHODS["cascade"][1]),
+        "fourier": ((50,), *compression.METHODS["fourier"][1:]),
+        "cascade": ((50, 60), *compression.METHODS["cascade"][1:]),
     }
     queue = iter(speeds.values())
     monkeypatch.setattr(compression, "METHODS", methods)
@@ -320,7 +321,7 @@ def test_fitted_models_need_samples_that_they_have_not_seen(digits):
     with pytest.raises(ArgumentError, match=r"given fitted.*Pass other samples"):
         exact.compress(X[rows], y[rows])
     new = y_new < 2
-    fast = exact.compress(X_new[new], y_new[new], method="fourier", max_accuracy_loss=1.0)
+    fast = exact.compress(X_new[new], y_new[new], method="cascade", max_accuracy_loss=1.0)
     assert fast.score(X_new[new], y_new[new]) > 0.95
 
 
@@ -329,19 +330,37 @@ def test_a_part_of_the_training_data_is_recognised(digits, exact):
         exact.compress(digits[0][:100])
 
 
-def test_too_few_samples_are_refused(digits, exact):
-    with pytest.raises(DataError, match="X has 9 samples; compress needs 10 or more"):
-        exact.compress(digits[2][:9], digits[3][:9])
+@pytest.mark.parametrize(("method", "n_least"), [("auto", 10), ("fourier", 400), ("cascade", 10)])
+def test_too_few_samples_are_refused(digits, exact, method, n_least):
+    X, y = digits[0][: n_least - 1], digits[1][: n_least - 1]
+    message = f'X has {n_least - 1} samples; method="{method}" needs {n_least} or more.'
+    with pytest.raises(DataError, match=re.escape(message)):
+        exact.compress(X, y, method=method)
+
+
+@pytest.mark.parametrize(("n_samples", "sizes"), [(399, []), (400, [200]), (449, [200])])
+def test_there_are_at_most_half_as_many_features_as_samples(digits, exact, n_samples, sizes):
+    X, y = digits[0][:n_samples], digits[1][:n_samples]
+    candidates = compression._build_candidates(teach(exact, X, y), X, "fourier", None, print)
+    assert [candidate.size for candidate in candidates] == sizes
 
 
 @pytest.mark.parametrize("method", ["fourier", "cascade"])
-def test_two_classes_with_text_labels(digits, method):
-    X, y, X_new, y_new = digits
-    names = np.array(["zero", "one"])
-    rows, new = y < 2, y_new < 2
-    exact = PolytomyClassifier(SVC(), random_state=0).fit(X[rows], names[y[rows]])
-    fast = exact.compress(X[rows], names[y[rows]], method=method, max_accuracy_loss=1.0)
-    assert fast.score(X_new[new], names[y_new[new]]) > 0.97
+def test_two_classes_with_text_labels(method):
+    X, y = make_blobs(800, 5, centers=[[0] * 5, [4] * 5], random_state=0)
+    names = np.array(["zero", "one"])[y]
+    exact = PolytomyClassifier(SVC(), random_state=0).fit(X[:400], names[:400])
+    fast = exact.compress(X[:400], names[:400], method=method, max_accuracy_loss=1.0)
+    assert fast.score(X[400:], names[400:]) > 0.97
+
+
+def test_equal_answers_of_few_samples_do_not_prove_that_nothing_is_lost():
+    X, y = make_blobs(40, 2, centers=[[0, 0], [90, 90]], random_state=0)
+    exact = PolytomyClassifier(SVC(), random_state=0).fit(X, y)
+    told = exact.compress(X, y, method="cascade").compression_
+    assert told.accuracy_loss == 0.0
+    assert told.accuracy_loss_error == 1 / 40
+    assert "accuracy +0.00 ± 2.50 points" in str(told)
 
 
 @pytest.mark.filterwarnings("error")
@@ -364,12 +383,12 @@ def test_pools_are_compressed(digits):
 
 
 def test_a_class_with_one_sample_is_always_trained_on():
-    X, y = make_classification(200, n_classes=3, n_informative=4, random_state=0)
+    X, y = make_classification(400, n_classes=3, n_informative=4, random_state=0)
     y[y == 2] = 1
     y[0] = 2
     exact = PolytomyClassifier(SVC(), random_state=0, final_calibration=None).fit(X, y)
     fast = exact.compress(X, y, method="fourier", max_accuracy_loss=1.0)
-    assert fast.compression_.n_samples == 199
+    assert fast.compression_.n_samples == 399
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import webbrowser
 
+import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
@@ -101,6 +102,22 @@ def test_the_page_fits_a_phone_in_the_light_and_in_the_dark(report, browser, tmp
     colour = browser.evaluate("getComputedStyle(document.body).backgroundColor")
     assert colour == ("rgb(16, 20, 26)" if is_dark else "rgb(246, 247, 249)")
     assert browser.problems == []
+
+
+@needs_chromium
+def test_long_names_leave_room_for_what_follows_them(browser, tmp_path):
+    X, y = make_samples()
+    labels = np.array([f"{letter * 90} of a long name" for letter in "abcd"])[y]
+    model = PolytomyClassifier(GaussianNB(), random_state=0).fit(X, labels)
+    address = ModelReport(model, X, labels).write_html(tmp_path / "page.html").as_uri()
+    browser.visit(address, width=360)
+    heights = browser.evaluate(
+        "[...document.querySelectorAll('figcaption .unit')].map((each) => each.offsetHeight)"
+    )
+    assert len(heights) == 4
+    assert max(heights) < 30  # one line
+    root = "document.documentElement"
+    assert browser.evaluate(f"{root}.scrollWidth - {root}.clientWidth") == 0
 
 
 @needs_chromium

@@ -13,12 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.routines.compiled.linear_systems import solve_positive
-from polytomy.routines.compiling import (
-    fused_entry,
-    fused_helper,
-    inlined_helper,
-    summing_helper,
-)
+from polytomy.routines.compiling import fused_entry, fused_helper, inlined_helper, summing_helper
 from polytomy.routines.reference.linear import (
     FOLD_REDUCTION,
     LARGEST_FORCING,

@@ -1,12 +1,13 @@
 """How much faster are compressed classifiers, and is the loss that they tell true?
 
-    POLYTOMY_DATA=folder python -m benchmarks compression [dataset ...] [plot]
+    POLYTOMY_DATA=folder python -m benchmarks compression [dataset[=rows] ...] [plot]
 
 Each method is tried with several sizes on one-vs-one of SVC (C=10, gamma="scale") with standardised
 features. The loss that is told is compared with that on test rows. Speed-ups are ratios of
 processor time, the shortest of five, of all test rows, taken in turns with the exact classifier.
 The row "auto" is what `compress` returns by default, or that it refuses; its cost is a multiple of
-the processor time of `fit`. The results are in docs/results/compression.csv and
+the processor time of `fit`. With a number of training rows, such as humidity_full=60000, only this
+row is measured, on more test rows. The results are in docs/results/compression.csv and
 docs/figures/compression.png; "plot" only redraws the figure.
 """
 
@@ -28,6 +29,7 @@ from sklearn.preprocessing import StandardScaler
 
 import polytomy as pt
 from benchmarks import data
+from benchmarks.many_classes import peak_megabytes
 from polytomy.errors import ArgumentError
 from polytomy.model import compression
 
@@ -43,18 +45,19 @@ N_TRAIN = {
     "krkopt": 3_000,
 }
 SIZES = {"fourier": (200, 500, 1000), "cascade": (100, 200), "borders": (100,)}
-N_TEST = 3_000
+N_TEST, MANY_TESTS = 3_000, 10_000
 N_REPEATS = 5
 
 _hold_out = compression._hold_out
 
 
-def measure(name: str) -> Iterator[dict[str, Any]]:
-    """Yield a row for each method and size, and one for "auto"."""
+def measure(name: str, n_rows: int | None) -> Iterator[dict[str, Any]]:
+    """Yield a row for "auto" and, unless a number of rows is given, for each method and size."""
     X, y = data.load(name)
-    n_train = min(N_TRAIN[name], len(y) * 3 // 4)
+    n_train = min(n_rows or N_TRAIN[name], len(y) * 3 // 4)
+    n_test = min(MANY_TESTS if n_rows else N_TEST, len(y) - n_train)
     X_train, X_test, y_train, y_test = train_test_split(
-        X, y, train_size=n_train, test_size=min(N_TEST, len(y) - n_train), random_state=0
+        X, y, train_size=n_train, test_size=n_test, random_state=0
     )
     scaler = StandardScaler().fit(X_train)
     X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
@@ -64,6 +67,7 @@ def measure(name: str) -> Iterator[dict[str, Any]]:
     exact = pt.PolytomyClassifier("svc C=10", random_state=0).fit(X_train, y_train)
     fit_seconds = time.process_time() - start
     about = {"dataset": name, "rows": n_train, "vectors": _count_vectors(exact)}
+    print(f"fit: {fit_seconds:.1f} s, {peak_megabytes():.0f} MB", flush=True)
     composition = exact.composition_
     class_indices = np.searchsorted(exact.classes_, y_train)
     held_out: list[Any] = []
@@ -83,8 +87,11 @@ def measure(name: str) -> Iterator[dict[str, Any]]:
     else:
         told = chosen.compression_
         cost = {"cost in fits": round((time.process_time() - start) / fit_seconds, 2)}
+        print(f"{told}; peak memory {peak_megabytes():.0f} MB", flush=True)
         label = {"method": "auto", "chosen": f"{told.method} {told.size}"}
         yield about | label | _compare(exact, chosen, test) | cost
+    if n_rows:
+        return
     refit = compression._make_refit(exact, composition, X_train, class_indices)
     hold_out_once(composition, X_train, class_indices, refit, str)
     teacher = compression._Teacher(composition, X_train, class_indices)
@@ -177,19 +184,21 @@ def plot() -> None:
 
 def main(words: list[str]) -> None:
     names = [word for word in words if word != "plot"] or list(N_TRAIN)
-    for name in names if words != ["plot"] else ():
+    for word in names if words != ["plot"] else ():
+        name, _, n_rows = word.partition("=")
         rows = []
-        for row in measure(name):
+        for row in measure(name, int(n_rows) if n_rows else None):
             print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
             rows.append(row)
-        _write(name, rows)
+        _write(rows)
     plot()
 
 
-def _write(name: str, rows: list[dict[str, Any]]) -> None:
-    """Write the rows of a dataset, and keep those of the others."""
+def _write(rows: list[dict[str, Any]]) -> None:
+    """Write the rows of a dataset with some number of training rows, and keep all others."""
     if RESULTS.exists():
-        rows = [row for row in _read() if row["dataset"] != name] + rows
+        own = rows[0]["dataset"], str(rows[0]["rows"])
+        rows = [row for row in _read() if (row["dataset"], row["rows"]) != own] + rows
     rows.sort(key=lambda row: list(N_TRAIN).index(row["dataset"]))
     with RESULTS.open("w", newline="", encoding="utf-8") as file:
         fields = dict.fromkeys(key for row in rows for key in row)

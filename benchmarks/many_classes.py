@@ -113,6 +113,9 @@ MODELS: dict[str, Callable[..., Answer]] = {
     "polytomy, logistic regression, C=scale, one-vs-rest": lambda X, y: fit_polytomy(
         "logistic-regression C=scale", "one-vs-rest", X, y
     ),
+    "polytomy, logistic regression, C=scale, cluster tree": lambda X, y: fit_polytomy(
+        "logistic-regression C=scale", "cluster-tree", X, y
+    ),
     "polytomy, logistic regression, C=scale, tree of ten branches": lambda X, y: fit_polytomy(
         "logistic-regression C=scale", WIDE, X, y
     ),

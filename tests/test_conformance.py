@@ -31,7 +31,8 @@ MACHINE = SVC(gamma=0.1, tol=1e-9)
 LINEAR = LinearSVC(dual=False, tol=1e-10)
 TREE = DecisionTreeClassifier(min_weight_fraction_leaf=0.01)
 
-# Every kind of binary, calibration and final calibration, and most solvers and designs, once.
+# Every kind of binary, calibration and final calibration, and most solvers and designs, once; with
+# few folds where training takes longest.
 # tests/combinations tries them together.
 CONFIGURATIONS = [
     PolytomyClassifier(),
@@ -49,7 +50,7 @@ CONFIGURATIONS = [
         final_calibration=LogisticRegression(tol=1e-10),
     ),
     PolytomyClassifier(TREE, "random-tree", solver="greedy"),
-    PolytomyClassifier(LINEAR, "random-ternary", calibration="isotonic"),
+    PolytomyClassifier(LINEAR, "random-ternary", calibration="isotonic", cv=2),
     PolytomyClassifier(LINEAR, "exhaustive", solver="hamming", calibration=None),
     PolytomyClassifier(
         make_pipeline(StandardScaler(), SVC()),
@@ -57,7 +58,7 @@ CONFIGURATIONS = [
         solver="hastie-tibshirani",
         shared_preprocessing=True,
     ),
-    PolytomyClassifier(SGDClassifier(), "one-vs-one", solver="price", class_weight="balanced"),
+    PolytomyClassifier(SGDClassifier(), solver="price", class_weight="balanced", cv=2),
     PolytomyClassifier(GaussianNB(), "one-vs-rest", class_weight="balanced-per-partition"),
     PolytomyClassifier(MACHINE, "adjacent", solver="voting", final_calibration="decoder"),
     PolytomyClassifier(

@@ -8,8 +8,7 @@ from typing import Any
 
 import typer.main
 
-from polytomy.cli.app import app
-from polytomy.cli.help_pages import describe_parameter
+from polytomy.cli.app import app, describe_parameter
 
 __all__ = ["describe_command", "describe_commands", "setup"]
 

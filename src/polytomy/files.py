@@ -188,6 +188,7 @@ def read_array(stream: BinaryIO, n_bytes: int) -> NDArray[Any]:
 
     The array has at most two dimensions and holds numbers, booleans or text.
     """
+    start = stream.tell()
     header = read_array_header(stream)
     if header.dtype.kind not in _KINDS or header.dtype.itemsize == 0:
         raise ValueError(f"an array of type {header.dtype} holds neither numbers nor text")
@@ -197,17 +198,13 @@ def read_array(stream: BinaryIO, n_bytes: int) -> NDArray[Any]:
         raise ValueError(
             f"an array of shape {header.shape} takes {header.size} bytes; the file has {n_bytes}"
         )
-    content = bytearray(stream.read(n_bytes - header.n_bytes + 1))
-    if len(content) != n_bytes - header.n_bytes:
-        raise ValueError(f"an array of shape {header.shape} is truncated")
-    if header.dtype.kind == "U" and content:
-        letters = np.frombuffer(content, np.dtype("u4").newbyteorder(header.dtype.byteorder))
+    stream.seek(start)
+    array: NDArray[Any] = npy.read_array(stream, max_header_size=_LONGEST_HEADER)
+    if array.dtype.kind == "U" and array.size:
+        letters = np.ravel(array, "K").view(np.dtype("u4").newbyteorder(array.dtype.byteorder))
         if letters.max() > sys.maxunicode:
             raise ValueError("an array of text has values that are not characters")
-    array: NDArray[Any] = np.frombuffer(content, header.dtype)
-    if header.is_fortran:
-        return array.reshape(header.shape[::-1]).T
-    return array.reshape(header.shape)
+    return array
 
 
 def write_array(stream: BinaryIO, array: NDArray[Any]) -> None:

@@ -166,6 +166,8 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         PolytomyClassifier with a calibration of its own.
     drop_losers : bool, default=True
         Whether candidates that clearly lose are dropped. If not, all have results of all folds.
+        By accuracy, one-vs-one SVCs of a grid are first compared by votes, unless there is a
+        budget; those that clearly lose are dropped before fold 1, and have no scores.
     pool : int, optional
         How many candidates to combine: the classifier is a pool of the best, each with its own
         scheme, solver and parameters, with weights learnt from out-of-fold probabilities.
@@ -188,7 +190,8 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         A pool has ``pool_weights_``. Its parameters are those of its best member, except the list
         of schemes; to train the same pool on other data, fit the search.
     cv_results_ : dict of arrays with a value for each candidate; ``frame()`` turns it into a table
-        Means are over the folds of the candidate, ``n_folds``, which are fewer if it was dropped.
+        Means are over the folds of the candidate, ``n_folds``, which are fewer if it was dropped;
+        without any fold, they are NaN.
         To compare candidates, use ``rank`` and ``difference_…``, with the name of each score:
         the difference from the candidate of rank 1 on the same folds. The columns of GridSearchCV,
         such as ``param_C`` and ``mean_test_score``, are for the score that decides, negated if it

@@ -8,8 +8,7 @@ import pytest
 
 from polytomy import designs, solvers
 from polytomy.cli import options
-from polytomy.cli.app import app
-from polytomy.cli.help_pages import find_command
+from polytomy.cli.app import app, find_command
 from polytomy.designs.registry import Design
 
 

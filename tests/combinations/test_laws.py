@@ -14,7 +14,7 @@ from combinations.combination import Combination
 from combinations.laws import LAWS, LAWS_OF_REFITS, fit, is_refusal, two_jobs_give_the_same
 
 FIRST = int(os.environ.get("FIRST_COMBINATION", "0"))
-NUMBERS = range(FIRST, FIRST + int(os.environ.get("COMBINATIONS", "100")))
+NUMBERS = range(FIRST, FIRST + int(os.environ.get("COMBINATIONS", "60")))
 
 
 @contextmanager
@@ -52,6 +52,6 @@ def test_laws_hold_or_the_combination_is_refused(number, tmp_path):
 
 
 # Processes take longer than everything else.
-@pytest.mark.parametrize("number", NUMBERS[::50])
+@pytest.mark.parametrize("number", NUMBERS[::30])
 def test_two_jobs_give_the_same(number, tmp_path, joblib_processes):
     check(Combination.draw(number), [two_jobs_give_the_same], tmp_path)

@@ -394,7 +394,7 @@ def test_what_cannot_be_extended_says_why(pairwise, samples):
     refuse("Use labels of the same type", lambda: known.with_classes(X, y.astype(str)))
     splits = fit_known(X, y, cv=StratifiedKFold(3))
     refuse("cannot continue the folds", lambda: splits.with_classes(X, y))
-    fast = known.compress(X[y != NEW], y[y != NEW], method="fourier", max_accuracy_loss=1.0)
+    fast = known.compress(X[y != NEW], y[y != NEW], method="cascade", max_accuracy_loss=1.0)
     refuse("is compressed", lambda: fast.with_classes(X, y))
     refuse("is compressed", lambda: fast.without_classes(0))
 

@@ -19,9 +19,3 @@ def write_normalisation(file, means, deviations, n_columns=None):
     """Write the normalisation with means and standard deviations, as agf_precondition does."""
     matrix = np.diag(1 / np.asarray(deviations, dtype=float))[:, :n_columns]
     write_rows(file, np.column_stack([matrix, means]))
-
-
-def print_matrix(rows):
-    """Return a matrix as libAGF prints it."""
-    lines = ["".join(f"{value:g} " for value in row) for row in rows]
-    return "\n".join([f"{len(rows)} {len(rows[0])}", *lines]) + "\n"

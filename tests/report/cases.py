@@ -3,7 +3,7 @@
 import json
 from urllib.parse import quote
 
-from polytomy.report.tables import Name
+from polytomy.report.figures import Name
 from polytomy.trials import CATALOGUE, Results
 
 __all__ = [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csc_array, csr_array, random_array
+from scipy.sparse import csr_array, random_array
 
 from kernel_cases import one_kernel_value
 from polytomy.routines.compiled import banks as compiled
@@ -147,24 +147,6 @@ def test_scores_of_parts_are_the_sums(
         block = kind, problem.function, chosen, problem.vectors[own], coefficients[own]
         expected = expected_scores(*block, np.ones((len(chosen), 5)))
         np.testing.assert_allclose(sums[parts == part], expected, rtol=1e-12, atol=1e-12)
-
-
-@given(st.integers(0, 2**32), st.integers(1, 9), st.integers(2, 7), twins)
-@settings(max_examples=40, deadline=None)
-def test_implied_answers_are_those_of_the_probabilities(seed, n_samples, n_classes, twin):
-    rng = np.random.default_rng(seed)
-    code = rng.integers(-1, 2, size=(n_classes, 6)).astype(float)
-    code[:2] = [[-1.0] * 6, [1.0] * 6]
-    by_binary = csc_array(code)
-    entries = by_binary.indptr.astype(np.intp), by_binary.indices.astype(np.intp), by_binary.data
-    shares = rng.dirichlet(np.ones(n_classes), n_samples)
-    is_candidate = rng.uniform(size=shares.shape) < 0.5
-    answers, is_needed = np.empty((n_samples, 6)), np.empty((n_samples, 6), bool)
-    twin.imply_answers(shares, is_candidate, entries, answers, is_needed)
-    np.testing.assert_allclose(answers, shares @ code / (shares @ np.abs(code)), atol=1e-14)
-    for row, candidates in enumerate(is_candidate):
-        sides = [set(code[candidates, binary]) for binary in range(6)]
-        assert is_needed[row].tolist() == [{-1.0, 1.0} <= own for own in sides]
 
 
 @given(st.integers(0, 2**32), kinds, st.integers(1, 70), st.sampled_from([1, 5, 40, 300]))

@@ -270,9 +270,9 @@ def test_the_time_left_is_not_estimated_from_other_datasets(tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"repeats": 0}, "repeats must be a positive integer; got 0."),
+        ({"repeats": 0}, "repeats=0 is too few. Use 1 or more."),
         ({"n_jobs": 0}, "n_jobs must be an integer other than 0 or None; got 0."),
-        ({"repeats": 2.0}, "repeats must be a positive integer; got 2.0."),
+        ({"repeats": 2.0}, "repeats=2.0 is not a whole number. Use 1 or more."),
         ({"test": 2}, "test must be between 0 and 1; got 2."),
         ({"seed": 5}, "seed was 0 and is now 5"),
         (

@@ -579,12 +579,12 @@ def make_calibrator(calibration: Calibration, seed: int | None = None) -> Calibr
     >>> make_calibrator("isotonic")
     IsotonicCalibrator()
     """
-    _CALIBRATION._replace(choices=("auto", *CALIBRATORS)).check(calibration)
-    if calibration is None:
-        return UncalibratedMap()
     kind = find_calibrator(calibration)
     if kind is not None:
         return kind()
+    _CALIBRATION._replace(choices=("auto", *CALIBRATORS)).check(calibration)
+    if calibration is None:
+        return UncalibratedMap()
     if isinstance(calibration, (UncalibratedMap, *CALIBRATORS.values())):
         return cast(Calibrator, copy.deepcopy(calibration))
     provided = ProvidedCalibrator(calibration)

@@ -498,7 +498,7 @@ class OutOfFoldAnswers(NamedTuple):
 
     def average(self, values: Floats) -> float:
         """Return the weighted mean of values of the samples."""
-        return float(np.average(values, weights=self.weight))
+        return float((values * self.weight).sum() / self.weight.sum())
 
     def mean_and_error(self, values: Floats) -> tuple[float, float]:
         """Return the weighted mean of values of the samples, and its standard error."""

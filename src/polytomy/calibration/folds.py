@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.rows import count_rows, group_rows, take_values
+from polytomy.inputs.seeds import borrow_generator
 
 AUTO_FOLDS = "auto"
 """The value of ``cv`` that chooses between folds and one held-out part."""
@@ -92,7 +93,7 @@ class Folds:
         """
         scored = self.scored[is_kept[self.scored]]
         if len(scored) > most_rows:
-            generator = _make_generator(seed)
+            generator = borrow_generator(seed)
             scored = np.sort(generator.choice(scored, size=most_rows, replace=False))
         return replace(self, scored=scored)
 
@@ -169,10 +170,9 @@ def deal_rows(class_indices: NDArray[np.intp], n_folds: int, seed: int | None) -
     [0]
     """
     order = np.argsort(class_indices, kind="stable")
-    starts = np.flatnonzero(np.diff(class_indices[order], prepend=-1))
-    sizes = np.diff(starts, append=len(order))
+    sizes = np.bincount(class_indices)
     fold_of = np.empty(len(order), dtype=np.intp)
-    fold_of[order] = np.concatenate([starts[:0], *deal_classes(sizes, n_folds, seed)])
+    fold_of[order] = np.concatenate([order[:0], *deal_classes(sizes, n_folds, seed)])
     return fold_of
 
 
@@ -191,7 +191,7 @@ def deal_classes(
     >>> deal_classes([3, 2], 3, seed=0)
     [array([2, 1, 0]), array([0, 1])]
     """
-    generator = _make_generator(seed)
+    generator = borrow_generator(seed)
     folds: list[NDArray[Any]] = []
     start = 0
     for size in sizes:
@@ -257,7 +257,9 @@ class HoldOut:
         sizes : number of rows of each class
         seed : int, optional
         """
-        generator = _make_generator(seed)
+        from sklearn.utils import check_random_state  # here, so that the help is quick
+
+        generator = check_random_state(seed)  # not borrowed: others may draw between the classes
         for size in sizes:
             # The first rows of a permutation, so that each choice contains every smaller one.
             yield generator.permutation(size)[: self.count_of(size)]
@@ -420,10 +422,3 @@ def _copy_splitter(cv: Any, most_folds: float, seed: int | None) -> Any:
     if getattr(splitter, "n_splits", 0) > most_folds:
         splitter.n_splits = int(most_folds)
     return splitter
-
-
-def _make_generator(seed: Any) -> np.random.RandomState:
-    from sklearn.utils import check_random_state  # here, so that the help is quick
-
-    generator: np.random.RandomState = check_random_state(seed)
-    return generator

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from polytomy.cli.options import (
     ModelFile,
     SetOptions,
     flag,
+    group,
     name_given,
     option,
     refuse_options,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _CONFIDENCE_LEVEL = 0.9
 
 
-@dataclass(frozen=True, kw_only=True)
+@group()
 class StructureOptions:
     """The order and the hierarchy of the classes, for scores that use them."""
 
@@ -68,9 +68,8 @@ def evaluate(
     sets: SetOptions,
     structure: StructureOptions,
     report: Path | None = option(
-        metavar="FILE",
         help="Also write a report of the model on these samples, one HTML page. It needs all of "
-        "them in memory.",
+        "them in memory."
     ),
     as_json: bool = AS_JSON,
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import MISSING, asdict, dataclass
+from dataclasses import MISSING, asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from polytomy.cli.options import (
     OptionalDataFile,
     default_of,
     given,
+    group,
     option,
 )
 from polytomy.errors import ArgumentError
@@ -82,14 +83,10 @@ def convert(
     model: ModelFile,
     *,
     output: Path = option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="File to write; .model for LIBSVM, else .polytomy.",
-        default=MISSING,
+        "-o", "--output", help="File to write; .model for LIBSVM, else .polytomy.", default=MISSING
     ),
     range_file: Path | None = option(
-        "--range", metavar="FILE", help="Also write the scaling of the model, for svm-scale -r."
+        "--range", help="Also write the scaling of the model, for svm-scale -r."
     ),
     loading: LoadOptions,
     as_json: bool = AS_JSON,
@@ -129,7 +126,7 @@ def convert(
     print_answer(facts, text, as_json)
 
 
-@dataclass(frozen=True, kw_only=True)
+@group()
 class CompressionOptions:
     """How to approximate a model, and how much accuracy that may cost."""
 
@@ -143,16 +140,18 @@ class CompressionOptions:
         metavar="LOSS",
         help="Largest loss of accuracy, measured on samples that training left out.",
     )
-    n_borders: int | None = option(sets=_COMPRESS, help="Border samples of each machine.")
+    n_borders: int | None = option(
+        sets=_COMPRESS,
+        metavar="N",
+        help="Number of border samples of each machine, for --method borders.",
+    )
 
 
 def compress(
     model: ModelFile,
     data: DataFile,
     *,
-    output: Path = option(
-        "-o", "--output", metavar="FILE", help="File to write: .polytomy.", default=MISSING
-    ),
+    output: Path = option("-o", "--output", help="File to write: .polytomy.", default=MISSING),
     compression: CompressionOptions,
     using: ModelDataOptions,
     as_json: bool = AS_JSON,
@@ -179,9 +178,7 @@ def extend(
     model: ModelFile,
     data: OptionalDataFile = None,
     *,
-    output: Path = option(
-        "-o", "--output", metavar="FILE", help="File to write: .polytomy.", default=MISSING
-    ),
+    output: Path = option("-o", "--output", help="File to write: .polytomy.", default=MISSING),
     labels: list[str] | None = option(
         "--without",
         metavar="LABEL",
@@ -265,7 +262,7 @@ def export(
     model: ModelFile,
     *,
     output: Path = option(
-        "-o", "--output", metavar="FILE", help="File to write, such as model.onnx.", default=MISSING
+        "-o", "--output", help="File to write, such as model.onnx.", default=MISSING
     ),
     loading: LoadOptions,
     dtype: str | None = option(

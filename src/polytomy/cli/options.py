@@ -1,7 +1,7 @@
 """Options of the commands, in groups that travel together.
 
 A group is a frozen dataclass whose fields are options. A field has the name of the library's
-parameter that it sets, so a message about a parameter can name the option (see `help_pages`).
+parameter that it sets, so a message about a parameter can name the option (see `app.show_option`).
 `expand_options` turns a function of groups into a command for Typer.
 
 Names that an option accepts are read from their registry, and defaults from the constructor, only
@@ -18,7 +18,8 @@ from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, 
 from functools import cache, wraps
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Annotated, Any, Self, get_type_hints
+from types import NoneType
+from typing import Annotated, Any, Self, TypeVar, dataclass_transform, get_args, get_type_hints
 
 import typer
 
@@ -30,6 +31,9 @@ DECISIONS = "Decisions"
 RUNNING = "Running"
 # Keys of the metadata of fields.
 _OPTION, _TYPED = "option", "typed"
+_METAVARS = {bool: None, float: "NUMBER", int: "N", Path: "FILE"}
+
+T = TypeVar("T")
 
 
 # -- names and defaults that are read when they are needed -----------------------------------------
@@ -187,7 +191,7 @@ def complete(
 def option(
     *declarations: str,
     default: Any = None,
-    metavar: str = "NAME",
+    metavar: str | None = None,
     help: str,
     panel: str | None = None,
     names: str = "",
@@ -202,7 +206,7 @@ def option(
     *declarations : what to type, such as "--output" and "-o"; default: from the field's name
     default : value if it is not given; MISSING if it must be given
     metavar, help, panel : how the help shows it; in the text, a key of NAMES in braces stands for
-        the names
+        the names. By default, the type gives the metavar, and the group the panel.
     names : key of NAMES whose names it accepts, for completion
     is_checked : whether other names are refused here, and not by the library
     sets : function or class whose parameter it sets, such as "classifier:PolytomyClassifier"
@@ -254,6 +258,19 @@ def flag(declaration: str, help: str, panel: str | None = None, default: Any = F
 # -- groups ----------------------------------------------------------------------------------------
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def group(panel: str | None = None) -> Callable[[type[T]], type[T]]:
+    """Return a decorator of groups, whose options are in this panel of the help."""
+
+    def decorate(class_: type[T]) -> type[T]:
+        for name in class_.__annotations__:
+            made = vars(class_)[name].metadata[_OPTION]
+            made.rich_help_panel = made.rich_help_panel or panel
+        return dataclass(frozen=True, kw_only=True)(class_)
+
+    return decorate
+
+
 def given(group: Any, **parsers: Callable[[Any], Any]) -> dict[str, Any]:
     """Return the options of a group that the user gave, by the names of their fields.
 
@@ -300,7 +317,10 @@ def parse_none(text: str) -> str | None:
 def _make_parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:
     """Return a parameter for Typer; its default may be an option."""
     if isinstance(default, Field):
-        hint = Annotated[hint, default.metadata[_OPTION]]
+        made = default.metadata[_OPTION]
+        (type_, *_) = [each for each in get_args(hint) if each is not NoneType] or [hint]
+        made.metavar = made.metavar or _METAVARS.get(type_, "NAME")
+        hint = Annotated[hint, made]
         default = inspect.Parameter.empty if default.default is MISSING else default.default
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, kind, default=default, annotation=hint)
@@ -368,23 +388,15 @@ ModelFile = Annotated[
 AS_JSON = flag("--json", "Print JSON.")
 
 
-def class_order() -> Any:
-    """Return the option --class-order."""
-    return option(
-        metavar="LABELS",
-        help="Class labels from first to last, for adjacent, chain and tree: a,b,c or a file with "
-        "one label per line.",
-    )
-
-
-def max_sides() -> Any:
-    """Return the option --max-sides."""
-    return option(
-        "--max-sides",
-        min=2,
-        metavar="N",
-        help="Largest number of classes that the estimator takes, for --scheme limited and others.",
-    )
+CLASS_ORDER = option(
+    metavar="LABELS",
+    help="Class labels from first to last, for adjacent, chain and tree: a,b,c or a file with one "
+    "label per line.",
+)
+MAX_SIDES = option(
+    min=2,
+    help='Largest number of classes that the estimator takes, for "limited" and other designs.',
+)
 
 
 def final_calibration(sets: str) -> Any:
@@ -416,17 +428,16 @@ SEED = option(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@group(DATA)
 class FileOptions:
     """How to read a data file."""
 
     format: str | None = option(
-        names="formats", help="File format: {formats}; detected by default.", panel=DATA
+        names="formats", help="File format: {formats}; detected by default."
     )
     header: bool | None = flag(
         "--header/--no-header",
         "Whether the first line names the columns; detected by default.",
-        DATA,
         default=None,
     )
     zero_based: str = option(
@@ -434,7 +445,6 @@ class FileOptions:
         names="zero_based",
         is_checked=True,
         help="Whether feature indices in LIBSVM data start at 0; auto: if index 0 occurs.",
-        panel=DATA,
         default="auto",
     )
 
@@ -444,15 +454,12 @@ class FileOptions:
         return {"format": self.format, "header": self.header, "zero_based": zero_based}
 
 
-@dataclass(frozen=True, kw_only=True)
+@group(DATA)
 class DataOptions(FileOptions):
     """How to read samples and their labels."""
 
     target: str = option(
-        metavar="COLUMN",
-        help="Label column: its name or position; -1 is the last.",
-        panel=DATA,
-        default="-1",
+        metavar="COLUMN", help="Label column: its name or position; -1 is the last.", default="-1"
     )
 
     @property
@@ -465,18 +472,17 @@ class DataOptions(FileOptions):
         return {**super().reading(), "target": self.column}
 
 
-@dataclass(frozen=True, kw_only=True)
+@group(DATA)
 class ColumnOptions(DataOptions):
     """How to read samples with text columns and missing values."""
 
-    one_hot: bool = flag("--one-hot", "One-hot encode text columns.", DATA)
+    one_hot: bool = flag("--one-hot", "One-hot encode text columns.")
     missing: str | None = option(
         metavar="refuse|nan",
         names="missing",
         is_checked=True,
         help="What to do with missing values: refuse them, or pass them on as NaN; default: nan if "
         "the estimator accepts it.",
-        panel=DATA,
     )
 
     def reading(self) -> dict[str, Any]:
@@ -493,7 +499,7 @@ class ColumnOptions(DataOptions):
         return replace(self, missing=self.missing or default)
 
 
-@dataclass(frozen=True, kw_only=True)
+@group(DATA)
 class FeatureOptions(ColumnOptions):
     """How to read samples and prepare their features."""
 
@@ -501,17 +507,16 @@ class FeatureOptions(ColumnOptions):
         names="scales",
         is_checked=True,
         help="Scaling of the features: {scales}.",
-        panel=DATA,
         default="standard",
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@group()
 class LoadOptions:
     """How to load a model."""
 
     n_features: int | None = option(
-        "--features", min=1, metavar="N", help="Number of features, for LIBSVM models.", panel=DATA
+        "--features", min=1, help="Number of features, for LIBSVM models.", panel=DATA
     )
     trusted: list[str] | None = option(
         "--trust", metavar="TYPE", help="Type to trust when loading (repeatable)."
@@ -522,14 +527,12 @@ class LoadOptions:
         return {"trusted": tuple(self.trusted or ()), "n_features": self.n_features}
 
 
-@dataclass(frozen=True, kw_only=True)
+@group(DATA)
 class ModelDataOptions(LoadOptions, FileOptions):
     """How to load a model and read data for it."""
 
     target: str | None = option(
-        metavar="COLUMN",
-        help="Label column, which `predict` ignores; as in training by default.",
-        panel=DATA,
+        metavar="COLUMN", help="Label column; by default that of training. `predict` ignores it."
     )
 
     @property
@@ -538,7 +541,7 @@ class ModelDataOptions(LoadOptions, FileOptions):
         return None if self.target is None else parse_integer(self.target)
 
 
-@dataclass(frozen=True, kw_only=True)
+@group(RUNNING)
 class ClusterOptions:
     """Where to run."""
 
@@ -547,11 +550,10 @@ class ClusterOptions:
         metavar="ADDRESS|local",
         help="Train on the Dask cluster at this address, or on all cores of this machine; DATA "
         "is a folder of files with the same columns.",
-        panel=RUNNING,
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@group(DECISIONS)
 class SetOptions:
     """Prediction sets."""
 
@@ -560,7 +562,6 @@ class SetOptions:
         metavar="LEVEL",
         help="Also print a set of classes that contains the true one with this probability, "
         "such as 0.9 (repeatable).",
-        panel=DECISIONS,
     )
     score: str | None = option(
         "--set-score",
@@ -568,12 +569,9 @@ class SetOptions:
         is_checked=True,
         sets="model.answering:AnsweringMixin.predict_set",
         help="Score of the sets: {set_scores}.",
-        panel=DECISIONS,
     )
     per_class: bool = flag(
-        "--per-class",
-        "Reach the probability of --set in each class, not only on average.",
-        DECISIONS,
+        "--per-class", "Reach the probability of --set in each class, not only on average."
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from polytomy.cli.options import (
     SetOptions,
     flag,
     given,
+    group,
     name_given,
     option,
     parse_integer,
@@ -40,7 +41,7 @@ from polytomy.inputs.rows import stack_rows
 _ESTIMATE = "estimate"
 
 
-@dataclass(frozen=True, kw_only=True)
+@group(DECISIONS)
 class DecisionOptions:
     """Prior and costs of the classes."""
 
@@ -48,27 +49,21 @@ class DecisionOptions:
         metavar="PRIOR",
         help='Class frequencies of the data: "a=0.2,b=0.8", or "estimate" to estimate them, which '
         "reads all data into memory.",
-        panel=DECISIONS,
     )
     matrix: Path | None = option(
         "--cost",
-        metavar="FILE",
         help="CSV file of costs: one row per true class and one column per predicted class, "
         "with labels. The class with the lowest expected cost is predicted.",
-        panel=DECISIONS,
     )
     reject_cost: float | None = option(
-        metavar="COST",
-        help="Cost of making no prediction; without --cost, every error costs 1.",
-        panel=DECISIONS,
+        metavar="COST", help="Cost of making no prediction; without --cost, every error costs 1."
     )
     reject_novelty: float | None = option(
         metavar="NOVELTY",
         help="Make no prediction for samples whose novelty, from 0 to 1, is larger.",
-        panel=DECISIONS,
     )
     reject_label: str | None = option(
-        metavar="LABEL", help='Label for no prediction; default: -1 or "unknown".', panel=DECISIONS
+        metavar="LABEL", help='Label for no prediction; default: -1 or "unknown".'
     )
 
 
@@ -200,7 +195,7 @@ def _to_number(text: str) -> float | None:
 _REGRESSION = "Regression"
 
 
-@dataclass(frozen=True, kw_only=True)
+@group()
 class AnswerOptions:
     """What to print for each sample."""
 
@@ -212,7 +207,6 @@ class AnswerOptions:
     )
     max_depth: int | None = option(
         min=0,
-        metavar="N",
         help="Stop after this many steps down the scheme, and print the node.",
         panel=DECISIONS,
     )
@@ -236,22 +230,17 @@ class AnswerOptions:
         return self.max_depth is not None or self.min_probability > 0
 
 
-@dataclass(frozen=True, kw_only=True)
+@group(_REGRESSION)
 class NumberOptions:
     """What a regressor predicts."""
 
     levels: str | None = option(
-        "--quantiles",
-        metavar="LEVELS",
-        help="Also print these quantiles, such as 0.1,0.5,0.9.",
-        panel=_REGRESSION,
+        "--quantiles", metavar="LEVELS", help="Also print these quantiles, such as 0.1,0.5,0.9."
     )
     interval: float | None = option(
-        metavar="LEVEL",
-        help="Also print intervals with this confidence, such as 0.9.",
-        panel=_REGRESSION,
+        metavar="LEVEL", help="Also print intervals with this confidence, such as 0.9."
     )
-    median: bool = flag("--median", "Predict the median, not the mean.", _REGRESSION)
+    median: bool = flag("--median", "Predict the median, not the mean.")
 
 
 def predict(
@@ -263,7 +252,7 @@ def predict(
     decisions: DecisionOptions,
     sets: SetOptions,
     using: ModelDataOptions,
-    output: Path | None = option("-o", "--output", metavar="FILE", help="Write the CSV to a file."),
+    output: Path | None = option("-o", "--output", help="Write the CSV to a file."),
     escape: bool = flag(
         "--escape/--no-escape",
         "Put an apostrophe before labels that a spreadsheet would run as formulas.",

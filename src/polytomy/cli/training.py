@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,16 +22,18 @@ from polytomy.cli.data import (
 from polytomy.cli.evaluating import score_to_text
 from polytomy.cli.options import (
     AS_JSON,
+    CLASS_ORDER,
+    DATA,
+    MAX_SIDES,
     SEED,
     ClusterOptions,
     DataFile,
     FeatureOptions,
-    class_order,
     complete,
     final_calibration,
     flag,
     given,
-    max_sides,
+    group,
     name_given,
     option,
     parse_integer,
@@ -51,15 +53,12 @@ _LARGE_BLOCK = 500
 _STREAMS = "Data larger than memory"
 
 
-@dataclass(frozen=True, kw_only=True)
+@group(DATA)
 class TrainingDataOptions(FeatureOptions):
     """How to read the training data."""
 
     features: int | None = option(
-        min=1,
-        metavar="N",
-        help="Number of features, if LIBSVM data to predict may have more.",
-        panel="Data",
+        min=1, help="Number of features, if LIBSVM data to predict may have more."
     )
 
     def reading(self) -> dict[str, Any]:
@@ -67,7 +66,7 @@ class TrainingDataOptions(FeatureOptions):
         return {**super().reading(), "features": self.features}
 
 
-@dataclass(frozen=True, kw_only=True)
+@group(_STREAMS)
 class StreamOptions:
     """How to train on data in blocks."""
 
@@ -75,18 +74,13 @@ class StreamOptions:
         "--stream",
         "Read the data in blocks, for files larger than memory; needs an estimator that learns "
         "in batches.",
-        _STREAMS,
     )
-    passes: int = option(
-        min=1, metavar="N", help="Passes over the data, with --stream.", panel=_STREAMS, default=1
-    )
+    passes: int = option(min=1, help="Passes over the data, with --stream.", default=1)
     reservoir_size: int | None = option(
         "--reservoir",
         min=0,
-        metavar="N",
         sets="classifier:PolytomyClassifier",
         help="Maximum number of rows to hold out for calibration, with --stream.",
-        panel=_STREAMS,
     )
 
 
@@ -232,7 +226,7 @@ _CLASSIFIER = "classifier:PolytomyClassifier"
 _REGRESSION = "Regression"
 
 
-@dataclass(frozen=True, kw_only=True)
+@group()
 class ModelOptions:
     """Parameters of the model; None stands for the default of its constructor."""
 
@@ -262,7 +256,6 @@ class ModelOptions:
     cv: int | None = option(
         "--folds",
         min=2,
-        metavar="N",
         help="Number of folds for both calibrations, and for --scheme auto; by default 5, or "
         "one held-out part if there are 100,000 rows or more.",
     )
@@ -275,8 +268,8 @@ class ModelOptions:
     class_weight: str | None = option(
         names="class_weights", is_checked=True, help="Class weights: {class_weights}."
     )
-    class_order: str | None = class_order()
-    max_sides: int | None = max_sides()
+    class_order: str | None = CLASS_ORDER
+    max_sides: int | None = MAX_SIDES
     regress: bool = flag(
         "--regress", "Train a regressor: the target is a number, split into bins.", _REGRESSION
     )
@@ -328,11 +321,7 @@ def train(
     data: DataFile,
     *,
     output: Path = option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="Model file to write, such as model.polytomy.",
-        default=MISSING,
+        "-o", "--output", help="Model file to write, such as model.polytomy.", default=MISSING
     ),
     model: ModelOptions,
     reading: TrainingDataOptions,
@@ -436,7 +425,7 @@ def _train_on_cluster(
     classifier: Any, data: str, reading: TrainingDataOptions, cluster: ClusterOptions
 ) -> Trained:
     """Return a classifier trained on a folder of files, by the workers of a cluster."""
-    from polytomy.dask.folders import connect, list_data_files, read_first, train_on_files
+    from polytomy.dask.estimator import connect, list_data_files, read_first, train_on_files
 
     assert cluster.dask is not None, "the caller has checked it"
     files, options = list_data_files(data), reading.reading()

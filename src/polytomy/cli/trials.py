@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,6 +31,7 @@ from polytomy.cli.options import (
     default_of,
     flag,
     given,
+    group,
     option,
 )
 from polytomy.errors import ArgumentError
@@ -40,7 +41,7 @@ _RUN = "trials.running:run"
 _PROTOCOL = "trials.protocol:Protocol"
 
 
-@dataclass(frozen=True, kw_only=True)
+@group()
 class TrialOptions:
     """What to compare; None stands for the default of `polytomy.trials.run`."""
 
@@ -76,15 +77,11 @@ class TrialOptions:
     estimator: str | None = option(
         metavar="SPEC", help='Binary classifier, such as "svc C=10". Default: chosen by dataset.'
     )
-    repeats: int | None = option(
-        min=1, metavar="N", sets=_RUN, help="Number of trials per dataset."
-    )
+    repeats: int | None = option(min=1, sets=_RUN, help="Number of trials per dataset.")
     test: float | None = option(
         metavar="FRACTION", sets=_PROTOCOL, help="Fraction of each class to hold out."
     )
-    seed: int | None = option(
-        min=0, metavar="N", sets=_PROTOCOL, help="Seed of the splits and random designs."
-    )
+    seed: int | None = option(min=0, sets=_PROTOCOL, help="Seed of the splits and random designs.")
     class_order: str | None = option(
         metavar="LABELS",
         help="Class labels from first to last, for adjacent, chain and tree: a,b,c or a file, "
@@ -188,7 +185,7 @@ def report(
         Path, typer.Argument(metavar="FOLDER", help="Results folder of `polytomy trials`.")
     ] = Path("results"),
     output: Path | None = option(
-        "-o", "--output", metavar="FILE", help="Page to write. Default: FOLDER/report.html."
+        "-o", "--output", help="Page to write. Default: FOLDER/report.html."
     ),
     as_json: bool = AS_JSON,
 ) -> None:

@@ -1,30 +1,49 @@
-"""The estimator for data that is divided among the workers of a Dask cluster."""
+"""The estimator for data that is divided among the workers of a Dask cluster.
+
+Its answers are lazy for Dask collections, and immediate for data in memory. It can be trained on
+folders of data files with the same columns, such as those that clusters write: each file is a part
+of the data, which one worker reads.
+"""
 
 from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
-from functools import cache, partial
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
+from functools import cache, partial, wraps
+from inspect import isfunction
+from pathlib import Path
 from typing import Any, Self
+from uuid import uuid4
 
 import numpy as np
+from distributed import Client, LocalCluster
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.validation import validate_data
 
+import dask
+from dask import delayed
 from polytomy.calibration.folds import AUTO_FOLDS, choose_folds
 from polytomy.classifier import PolytomyClassifier
-from polytomy.dask.answers import LazyAnswersMixin
 from polytomy.dask.cluster import explaining_faults, find_client
 from polytomy.dask.fit_steps import GroupedData, group_rows_by_class, train_binaries
-from polytomy.dask.grouping import Layout, RowBlock, make_parts
-from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.arguments import Parameter, check_parameters, is_count
+from polytomy.dask.grouping import Layout, RowBlock, is_collection, is_frame, make_parts, whole_rows
+from polytomy.datasets import Data, open_blocks, read_data
+from polytomy.datasets.sources import list_files
+from polytomy.datasets.tables import NoRowsError
+from polytomy.errors import Argument, ArgumentError, ClusterError, DataError
+from polytomy.inputs.arguments import Parameter, available_unless, check_parameters, is_count
+from polytomy.inputs.rows import count_rows
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.preparation import class_limit, resolve_estimator, takes_pairwise_values
 from polytomy.learners.problems import count_models
 from polytomy.learners.workload import TrainingListener, TrainingOptions
+from polytomy.model.answering import AnsweringMixin, why_no_probabilities
 from polytomy.model.arrangement import check_solver
 from polytomy.model.estimator import (
     CLASSIFIER_CHECKS,
@@ -43,6 +62,205 @@ from polytomy.model.scheme_argument import (
 )
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.choice import choose_scheme
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """What to compute for each part of the samples, and its form, which must be known before.
+
+    Attributes
+    ----------
+    method : name of a method of PolytomyClassifier that returns an array
+    dtype : type of the array
+    columns : names of its columns; None if it has one dimension
+    """
+
+    method: str
+    dtype: Any
+    columns: Sequence[Any] | None = None
+
+    @property
+    def empty(self) -> NDArray[Any]:
+        """The answer for no samples."""
+        shape = (0,) if self.columns is None else (0, len(self.columns))
+        return np.empty(shape, dtype=self.dtype)
+
+    def for_part(self, X: Any, model: Any) -> NDArray[Any]:
+        """Return the answer for one part, which may be empty."""
+        if count_rows(X):
+            return np.asarray(getattr(model, self.method)(X), dtype=self.dtype)
+        return self.empty
+
+    def for_frame(self, X: Any, model: Any) -> Any:
+        """Return the answer for one part of a frame, as a frame or a series with its index."""
+        return self.as_frame(self.for_part(X, model), X.index)
+
+    def as_frame(self, values: NDArray[Any], index: Any) -> Any:
+        """Return values as a frame, or as a series if they have one dimension."""
+        import pandas
+
+        # Labels that are text are objects in a frame.
+        dtype = object if np.dtype(self.dtype).kind in "US" else self.dtype
+        if self.columns is None:
+            return pandas.Series(values, index=index, name="prediction", dtype=dtype)
+        frame = pandas.DataFrame(values, index=index)
+        frame = frame.astype(dict.fromkeys(range(len(self.columns)), dtype))
+        frame.columns = pandas.Index(self.columns)
+        return frame
+
+
+def answer_lazily(model: Any, X: Any, answer: Answer) -> Any:
+    """Return the answer for samples, as the same kind of collection.
+
+    A dask array gives a dask array, a dask dataframe a dask dataframe or series with the same
+    index, and a list of delayed parts a list of delayed arrays.
+
+    Parameters
+    ----------
+    model : fitted PolytomyClassifier
+    X : dask array or dataframe, or a list of delayed parts
+    answer : Answer
+    """
+    # One task holds the model, and all parts depend on it.
+    shared = delayed(model, name=f"polytomy model-{uuid4().hex}", traverse=False)
+    if isinstance(X, list | tuple):
+        return [delayed(answer.for_part)(part, shared) for part in X]
+    if is_frame(X):
+        meta = answer.as_frame(answer.empty, X._meta.index[:0])
+        return X.map_partitions(answer.for_frame, shared, meta=meta, enforce_metadata=False)
+    X = whole_rows(X)
+    function = partial(polytomy, answer)
+    options: dict[str, Any] = {"dtype": answer.dtype, "meta": answer.empty}
+    if answer.columns is None:
+        return X.map_blocks(function, shared, drop_axis=1, chunks=(X.chunks[0],), **options)
+    return X.map_blocks(function, shared, chunks=(X.chunks[0], (len(answer.columns),)), **options)
+
+
+def polytomy(answer: Answer, X: Any, model: Any) -> NDArray[Any]:
+    """Return the answer for one block. Dask names arrays and tasks after this function.
+
+    `map_blocks` has a keyword for the name, but not the same one in all versions.
+    """
+    return answer.for_part(X, model)
+
+
+# -- the form of each answer, given a fitted classifier --------------------------------------
+
+
+def _form_of_labels(classifier: Any) -> tuple[Any, None]:
+    # With costs, the label for no prediction may have another type.
+    composition = classifier._fitted()
+    return composition.labels(np.empty((0, len(composition.classes)))).dtype, None
+
+
+def _form_of_probabilities(classifier: Any) -> tuple[Any, list[Any]]:
+    return np.float64, classifier._fitted().classes.tolist()
+
+
+def _form_of_decision_values(classifier: Any) -> tuple[Any, list[Any] | None]:
+    labels = classifier._fitted().classes.tolist()
+    return np.float64, labels if len(labels) != 2 else None
+
+
+def _lazily(name: str, find_form: Callable[..., tuple[Any, Any]] | None) -> Any:
+    """Return a method of `AnsweringMixin` that takes Dask collections as well.
+
+    Parameters
+    ----------
+    name : name of the method
+    find_form : function of the classifier, returns the type of the answer and its columns; None for
+        a method that needs samples in memory
+    """
+    method = getattr(AnsweringMixin, name)
+
+    @wraps(method)
+    def answer(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:
+        if not is_collection(X):
+            return method(self, X, *arguments, **options)
+        if find_form is None:
+            raise ArgumentError(
+                f"{name} needs samples in memory. Compute some of the rows first, such as "
+                f"X[:1000].compute(), or apply to_local().{name} to each part, for example with "
+                "X.map_blocks."
+            )
+        return answer_lazily(self._model_for(X), X, Answer(name, *find_form(self)))
+
+    is_always_there = isfunction(vars(AnsweringMixin)[name])
+    return answer if is_always_there else available_unless(why_no_probabilities)(answer)
+
+
+class LazyAnswersMixin(AnsweringMixin):
+    """Labels, probabilities and decision values that accept Dask collections.
+
+    For a dask array, the result is a dask array; for a dask dataframe, a dask dataframe or series
+    with the same index; for a list of delayed parts, a list of delayed arrays. Nothing is computed
+    until it is requested, and then one part at a time, so memory is bounded by a part. For samples
+    in memory, the result is computed immediately.
+    """
+
+    to_local: Callable[[], PolytomyClassifier]
+
+    predict = _lazily("predict", _form_of_labels)
+    predict_proba = _lazily("predict_proba", _form_of_probabilities)
+    predict_log_proba = _lazily("predict_log_proba", _form_of_probabilities)
+    decision_function = _lazily("decision_function", _form_of_decision_values)
+    decisions = _lazily("decisions", None)
+    node_probabilities = _lazily("node_probabilities", None)
+    predict_nodes = _lazily("predict_nodes", None)
+    predict_set = _lazily("predict_set", None)
+    predict_cost = _lazily("predict_cost", None)
+    predict_top_k = _lazily("predict_top_k", None)
+    explain = _lazily("explain", None)
+    estimate_prior = _lazily("estimate_prior", None)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the mean accuracy on samples and labels, computed part by part.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`
+        """
+        if not is_collection(X):
+            accuracy: float = self.to_local().score(X, y, sample_weight)
+            return accuracy
+        parts = make_parts(X, y, sample_weight)
+        model = delayed(self._model_for(X), traverse=False)
+        counts = dask.compute(*[delayed(_count_right)(model, *part) for part in parts])
+        right, total = np.sum(counts, axis=0).tolist()
+        return float(right / total)
+
+    def _model_for(self, X: Any) -> PolytomyClassifier:
+        """Return the model to send to the workers, after a first check of the samples.
+
+        It has no out-of-fold scores, which are as large as the training data.
+        """
+        local = self.to_local()
+        if is_frame(X):
+            validate_data(local, X._meta, reset=False, skip_check_array=True)
+        elif hasattr(X, "ndim"):
+            if X.ndim != 2:
+                raise ArgumentError(f"X must have two dimensions; it has shape {X.shape}.")
+            if X.shape[1] == X.shape[1]:  # it is known
+                validate_data(local, np.zeros((1, X.shape[1])), reset=False)
+        composition = local.composition_
+        final = composition.final
+        if final is not None:
+            final = replace(final, probabilities=None)
+        local.composition_ = replace(composition, out_of_fold=None, final=final)
+        local.set_params(verbose=0)
+        return local
+
+
+def _count_right(model: Any, X: Any, y: Any, weight: Any) -> tuple[float, float]:
+    """Return the weight of the samples that are predicted correctly, and that of all."""
+    if not len(y):
+        return 0.0, 0.0
+    is_right = model.predict(X) == np.asarray(y)
+    weight = np.ones(len(is_right)) if weight is None else np.asarray(weight)
+    return float(weight[is_right].sum()), float(weight.sum())
+
+
+# -- the estimator ---------------------------------------------------------------------------------
 
 
 def _is_number_of_folds(value: Any) -> bool:
@@ -296,3 +514,105 @@ class_weight, memory_budget, prediction_dtype, keep_out_of_fold, class_order, va
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "client": None}
+
+
+# -- folders of data files -------------------------------------------------------------------------
+
+
+_LOCAL = "local"
+_SECONDS_TO_CONNECT = 10
+
+
+def list_data_files(path: str | Path) -> list[Path]:
+    """Return the files of a folder, sorted by name; or the file itself."""
+    folder = Path(path)
+    if not folder.exists():
+        raise DataError(f"{folder}: there is no such folder")
+    files = list_files(folder) if folder.is_dir() else [folder]
+    if not files:
+        raise DataError(f"{folder}: the folder has no files")
+    return files
+
+
+@contextmanager
+def connect(address: str, jobs: int | None = None) -> Iterator[Any]:
+    """Yield a client of the cluster at an address; "local" starts a cluster on this machine.
+
+    Parameters
+    ----------
+    address : address of a scheduler, or "local"
+    jobs : number of processes of a local cluster; default: one per core
+    """
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    if address == _LOCAL:
+        n_workers = None if jobs is None or jobs < 0 else jobs
+        with (
+            LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                dashboard_address=":0",
+                silence_logs=logging.CRITICAL,
+            ) as cluster,
+            Client(cluster) as client,
+            explaining_faults(client),
+        ):
+            yield client
+        return
+    try:
+        client = Client(address, timeout=_SECONDS_TO_CONNECT)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ClusterError(
+            f'there is no Dask scheduler at {address}. Start one with "dask scheduler" and its '
+            'workers with "dask worker", or use --dask local.'
+        ) from error
+    with client, explaining_faults(client):
+        yield client
+
+
+def read_first(files: Sequence[Path], **reading: Any) -> Data:
+    """Return the first sample of some files, which has their columns.
+
+    Parameters
+    ----------
+    files : from `list_data_files`
+    **reading : arguments of `polytomy.datasets.read_data`
+    """
+    for file in files:
+        with suppress(NoRowsError):
+            return next(open_blocks(file, n_rows=1, **reading))
+    raise DataError(f"{files[0].parent}: the files have no rows")
+
+
+def train_on_files(
+    client: Any, files: Sequence[Path], classifier: Any, scaler: Any, **reading: Any
+) -> PolytomyClassifier:
+    """Return a classifier trained on files with the same columns.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    files : from `list_data_files`
+    classifier : PolytomyClassifier, unfitted
+    scaler : scaler of the features, unfitted, or None
+    **reading : arguments of `polytomy.datasets.read_data`
+    """
+    parts = [delayed(_read_part, nout=2)(file, reading) for file in files]
+    parameters = classifier.get_params(deep=False)
+    del parameters["reservoir_size"]  # only for streams
+    if scaler is not None:
+        estimator = resolve_estimator(parameters["estimator"])
+        parameters |= {
+            "estimator": make_pipeline(scaler, estimator),
+            "shared_preprocessing": True,
+        }
+    trained = DaskPolytomyClassifier(**parameters, client=client)
+    trained.fit([X for X, _ in parts], [y for _, y in parts])
+    return trained.to_local()
+
+
+def _read_part(file: Path, reading: dict[str, Any]) -> tuple[Any, Any]:
+    try:
+        data = read_data(file, **reading)
+    except NoRowsError:
+        return np.empty((0, 0)), np.empty(0)
+    return data.X, data.y

@@ -74,8 +74,13 @@ ABOUT_MISSING: tuple[str | Argument, ...] = (
 )
 
 
-def parse_number(field: str) -> float:
-    """Return the number that a field holds; ValueError with the reason if it is not finite."""
+def parse_number(field: str, *, allows_missing: bool = False) -> float:
+    """Return the number that a field holds; ValueError with the reason if it is not finite.
+
+    A missing value is NaN if it is allowed.
+    """
+    if allows_missing and is_missing(field):
+        return float("nan")
     if reason := why_not_a_number(field):
         raise ValueError(reason)
     return float(field)
@@ -90,11 +95,6 @@ def is_missing(field: str) -> bool:
     (True, True, False)
     """
     return field.strip().lower() in MISSING_VALUES
-
-
-def parse_number_or_missing(field: str) -> float:
-    """Return the number that a field holds, NaN if it is missing; else ValueError."""
-    return float("nan") if is_missing(field) else parse_number(field)
 
 
 def why_not_a_number(field: str) -> str | None:

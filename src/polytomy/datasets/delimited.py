@@ -11,7 +11,7 @@ import csv
 import io
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -28,7 +28,6 @@ from polytomy.datasets.columns import (
     is_missing,
     is_text,
     parse_number,
-    parse_number_or_missing,
 )
 from polytomy.datasets.sources import (
     Source,
@@ -193,7 +192,7 @@ class DelimitedTable(Table):
     def _read_by_line(self, block: TextBlock) -> RawBlock:
         """Return the samples of a block; DataError with the place of the first mistake."""
         columns = self._columns
-        parse = parse_number_or_missing if self._options.allows_missing else parse_number
+        parse = partial(parse_number, allows_missing=self._options.allows_missing)
         number_of = dict.fromkeys(columns.features, parse) | self._text_numbers
         values = np.zeros((len(block.numbers), columns.n_columns))
         for row, (line, number) in enumerate(zip(block.lines, block.numbers.tolist(), strict=True)):

@@ -15,10 +15,9 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from polytomy.datasets.arrays import AgfFormat, NpzFormat
+from polytomy.datasets.arrays import AgfFormat, NpzFormat, ParquetFormat
 from polytomy.datasets.columns import Features, Target
 from polytomy.datasets.delimited import CsvFormat, TsvFormat
-from polytomy.datasets.parquet import ParquetFormat
 from polytomy.datasets.sources import Source, Stream, first_lines, list_files
 from polytomy.datasets.svmlight import SvmlightFormat
 from polytomy.datasets.tables import (
@@ -32,7 +31,7 @@ from polytomy.datasets.tables import (
     check_size,
 )
 from polytomy.errors import Argument, ArgumentError, DataError
-from polytomy.inputs.arguments import check_choice
+from polytomy.inputs.arguments import as_count, check_choice
 from polytomy.inputs.sparse import check_sparse, is_sparse
 
 _ALL: tuple[Format, ...] = (
@@ -209,8 +208,7 @@ def open_blocks(
     -------
     iterator of Data
     """
-    if n_rows is not None and n_rows < 1:
-        raise ArgumentError(Argument("n_rows", n_rows), " is too few. Use 1 or more.")
+    n_rows = None if n_rows is None else as_count("n_rows", n_rows)
     _check_categories(categories, in_blocks=True)
     options = ReadOptions(target, header, features, categories, classes, zero_based, missing)
     table = open_table(path, format, options)

@@ -360,7 +360,8 @@ def _named(
     make: Callable[..., CodingMatrix], classes: Iterable[Any] | int, name: str, **options: Any
 ) -> Scheme:
     labels = class_labels(classes)
-    return from_matrix(make(len(labels), **options), labels, name=name)
+    code = make(len(labels), **options)
+    return Scheme.from_code(code, labels, number_binaries(name, code.n_partitions))
 
 
 def class_labels(classes: Iterable[Any] | int) -> tuple[Label, ...]:

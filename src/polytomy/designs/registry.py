@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Iterable, KeysView, Sequence
-from functools import partial
+from functools import cache, partial
 from inspect import signature
 from typing import Any, NamedTuple
 
@@ -56,9 +56,14 @@ class Design(NamedTuple):
     def options(self) -> frozenset[str]:
         """Options of `design` that apply, such as `random_state` and `class_order`."""
         ordering = frozenset({"class_order"} if self.uses_order else ())
-        own = signature(self.make).parameters.keys()
+        own = _parameters_of(self.make)
         renamed = {option for (_, option), name in _OWN_NAMES.items() if name in own}
         return ordering | (_OPTIONS & own) | renamed
+
+
+@cache
+def _parameters_of(make: Callable[..., Scheme]) -> frozenset[str]:
+    return frozenset(signature(make).parameters)
 
 
 def _by_name(*designs: Design) -> dict[str, Design]:

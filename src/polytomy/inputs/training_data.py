@@ -61,7 +61,9 @@ def check_training_data(
             f"Unknown label type: y is an array of objects, such as {y[0]!r}. Convert it to text, "
             "y.astype(str), or to integers."
         )
-    check_classification_targets(y)
+    # Of whole numbers and text, the check could only find that there are too many classes.
+    if y.dtype.kind not in "biuU" or 2 * len(np.unique(y)) > len(y):
+        check_classification_targets(y)
     return X, y
 
 
@@ -91,12 +93,13 @@ def _check_rows(
     estimator: Any, X: Any, y: Any, *, reset: bool = True, y_numeric: bool = False
 ) -> tuple[Any, NDArray[Any]]:
     X = _check_memory(X)
-    if not _is_left_to_estimator(X):
+    if not (_is_finite_array(X) or _is_left_to_estimator(X)):
         return validate_data(  # type: ignore[no-any-return]
             estimator, X, y, reset=reset, y_numeric=y_numeric, **_OPTIONS
         )
     X = validate_data(estimator, X, y, reset=reset, skip_check_array=True)[0]
-    y = _check_y(y, y_numeric=y_numeric)
+    if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuU"):
+        y = _check_y(y, y_numeric=y_numeric)
     check_consistent_length(X, y)
     if _num_samples(X) < 1:
         raise ArgumentError("X has no rows. Give at least one sample.")
@@ -152,7 +155,7 @@ def check_features(classifier: Any, X: Any) -> Any:
     """Return samples to predict in a form that all binaries of a fitted classifier take."""
     n_features = getattr(classifier, "n_features_in_", None)
     has_names = hasattr(classifier, "feature_names_in_")
-    if not has_names and is_plain_array(X) and X.shape[1] == n_features:
+    if not has_names and _is_finite_array(X) and X.shape[1] == n_features:
         return X
     X = _check_memory(X)
     if _is_left_to_estimator(X):
@@ -190,13 +193,12 @@ def is_plain_array(X: Any) -> TypeGuard[NDArray[np.float64]]:
     >>> is_plain_array(np.eye(2)), is_plain_array(np.array([[np.nan]])), is_plain_array([[1.0]])
     (True, False, False)
     """
-    is_in_form = (
-        type(X) is np.ndarray
-        and X.ndim == 2
-        and X.dtype == np.float64
-        and X.size > 0
-        and X.flags.c_contiguous
-    )
+    return _is_finite_array(X) and X.flags.c_contiguous
+
+
+def _is_finite_array(X: Any) -> TypeGuard[NDArray[np.float64]]:
+    """Return whether ``check_array`` would find nothing wrong: finite float64, in any order."""
+    is_in_form = type(X) is np.ndarray and X.ndim == 2 and X.dtype == np.float64 and X.size > 0
     # A sum that overflows is not finite either; such arrays go through scikit-learn's checks.
     with np.errstate(over="ignore", invalid="ignore"):
         return is_in_form and bool(np.isfinite(X.sum()))

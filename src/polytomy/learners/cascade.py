@@ -25,7 +25,6 @@ from polytomy.inputs.training_data import Samples
 from polytomy.learners.bank import Bank
 from polytomy.learners.problems import Dichotomy
 from polytomy.learners.svm.kernels import squared_lengths
-from polytomy.routines.dispatch import routine
 from polytomy.routines.threads import one_blas_thread
 from polytomy.states import State, stored_as
 
@@ -150,10 +149,9 @@ class Cascade:
 
     def answer(self, bank: Bank, X: Any, shares: Floats, is_candidate: Mask) -> Floats:
         """Return P(+1) − P(−1) of all binaries: those with candidates on both sides are asked."""
-        shape = len(shares), self.code.shape[1]
-        answers, is_needed = np.empty(shape), np.empty(shape, bool)
-        routine("imply_answers", "banks")(shares, is_candidate, self._code, answers, is_needed)
-        rows, columns = np.nonzero(is_needed)
+        code, members, chosen = self.code, abs(self.code), is_candidate.astype(np.float64)
+        answers: Floats = (shares @ code) / (shares @ members)
+        rows, columns = np.nonzero(np.abs(chosen @ code) < chosen @ members)
         answers[rows, columns] = bank.decide_pairs(X, rows, columns, self._sides)
         return answers
 
@@ -206,19 +204,12 @@ class Cascade:
         return columns, signs
 
     @cached_property
-    def _code(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
-        """The first entry of each binary; the class and the side of each entry."""
-        code = self.code
-        return code.indptr.astype(np.intp), code.indices.astype(np.intp), code.data.astype(float)
-
-    @cached_property
     def _sides(self) -> NDArray[np.intp]:
         """The class of each side of each binary, or −1 if it has several; shape (n_binaries, 2)."""
-        starts, classes, signs = self._code
-        columns = np.repeat(np.arange(self.code.shape[1]), np.diff(starts))
-        places = columns, (signs > 0).astype(np.intp)
+        entries = self.code.tocoo()
+        places = entries.col, (entries.data > 0).astype(np.intp)
         sides, counts = np.full((self.code.shape[1], 2), -1), np.zeros((self.code.shape[1], 2))
-        sides[places] = classes
+        sides[places] = entries.row
         np.add.at(counts, places, 1)
         return np.where(counts == 1, sides, -1)
 

@@ -105,10 +105,10 @@ def copy_unfitted(estimator: Any) -> Any:
     >>> copy_unfitted(SVC(C=10))
     SVC(C=10)
     """
-    return copy.copy(estimator) if _has_plain_attributes(estimator) else clone(estimator)
+    return copy.copy(estimator) if has_plain_attributes(estimator) else clone(estimator)
 
 
-def _has_plain_attributes(estimator: Any) -> bool:
+def has_plain_attributes(estimator: Any) -> bool:
     """Return whether an estimator is unfitted and all its parameters are plain values."""
     attributes = getattr(estimator, "__dict__", {})
     return bool(attributes) and all(type(each) in _PLAIN_TYPES for each in attributes.values())
@@ -126,7 +126,7 @@ def side_labels(estimator: Any) -> tuple[int, int]:
     >>> side_labels(SVC()), side_labels(SVC(class_weight={-1: 2.0}))
     ((0, 1), (-1, 1))
     """
-    if _has_plain_attributes(estimator):
+    if has_plain_attributes(estimator):
         return (0, 1)  # skips get_params, which is slow and would find no dict
     for name, value in estimator.get_params(deep=True).items():
         is_weight = name == "class_weight" or name.endswith("__class_weight")

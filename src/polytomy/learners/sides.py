@@ -21,10 +21,7 @@ from polytomy.calibration.calibrators import CALIBRATORS, VectorScaling, find_ca
 from polytomy.calibration.folds import Folds
 from polytomy.errors import Argument, ArgumentError, SchemeError
 from polytomy.inputs.arguments import list_names
-from polytomy.inputs.rows import (
-    count_rows,
-    unchangeable,
-)
+from polytomy.inputs.rows import count_rows, unchangeable
 from polytomy.inputs.sparse import is_sparse
 from polytomy.inputs.training_data import Samples
 from polytomy.learners.any_estimator import FoldError, ProblemTrainer, run_jobs, score_by_fold
@@ -45,13 +42,7 @@ from polytomy.learners.problems import (
 )
 from polytomy.learners.scaling import export_steps
 from polytomy.learners.svm.kernels import KernelFunction, name_kernels
-from polytomy.learners.trained import (
-    METHODS,
-    Output,
-    TrainedBinary,
-    adopt_fitted,
-    choose_output,
-)
+from polytomy.learners.trained import METHODS, Output, TrainedBinary, adopt_fitted, choose_output
 from polytomy.learners.workload import Trained, TrainingOptions, Workload
 from polytomy.onnx_conversion import ConversionError, export_estimator
 from polytomy.onnx_graph import Graph, Value

@@ -10,10 +10,10 @@ A specification is one of
 ======================  ============================================
 
 Values of parameters are Python literals; a word that is not a literal is text. Nothing is
-evaluated. ``C=scale`` of ``logistic-regression`` and ``linear-svc`` is 10 divided by the mean
-squared length of the training rows. LIBSVM's options and their defaults are those of ``svm-train``
-(Chang and Lin 2011). Two defaults differ from scikit-learn's: gamma is 1 / number of features, and
-the cache has 100 MB.
+evaluated. ``C=scale`` of ``logistic-regression`` and ``linear-svc`` is 3 divided by the median
+squared distance of the training rows from their mean. LIBSVM's options and their defaults are those
+of ``svm-train`` (Chang and Lin 2011). Two defaults differ from scikit-learn's: gamma is 1 / number
+of features, and the cache has 100 MB.
 """
 
 from __future__ import annotations

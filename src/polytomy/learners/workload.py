@@ -14,13 +14,7 @@ from polytomy.calibration.folds import Folds, splits_within
 from polytomy.inputs.arguments import BALANCED_PER_PARTITION
 from polytomy.inputs.numbers import check_weights, class_weights
 from polytomy.inputs.rows import take_values
-from polytomy.learners.problems import (
-    BinaryProblem,
-    Dichotomy,
-    Problem,
-    ProblemList,
-    balance_sides,
-)
+from polytomy.learners.problems import BinaryProblem, Dichotomy, Problem, ProblemList, balance_sides
 from polytomy.learners.trained import Output, TrainedBinary
 from polytomy.learners.validation import Validation
 

@@ -35,12 +35,7 @@ from polytomy.model.decisions import (
 )
 from polytomy.model.explanations import Explanations, explain_samples
 from polytomy.model.out_of_fold import FinalCalibration
-from polytomy.model.scheme_argument import (
-    SchemeArgument,
-    follows_labels,
-    members_of,
-    scheme_from,
-)
+from polytomy.model.scheme_argument import SchemeArgument, follows_labels, members_of, scheme_from
 from polytomy.model.sets import INTERVAL, SCORES, choose_sets
 from polytomy.scheme import Scheme, SchemeEnsemble
 
@@ -395,9 +390,10 @@ class AnsweringMixin:
             Without them, classes are drawn from the classifier's own probabilities.
         method : {"auto", "fourier", "cascade", "borders"}, default="auto"
             "fourier" replaces each decision function by a linear function of random features of the
-            kernel. "cascade" asks a small model first, and then only the machines that separate its
-            likeliest classes. "borders" compares samples with the nearest of some points on each
-            border, as libAGF does. "auto" tries all but "borders", and takes the fastest.
+            kernel, and needs 400 samples or more. "cascade" asks a small model first, and then only
+            the machines that separate its likeliest classes. "borders" compares samples with the
+            nearest of some points on each border, as libAGF does. "auto" tries all but "borders",
+            and takes the fastest.
         max_accuracy_loss : float, default=0.005
             The smallest approximation that loses no more accuracy is taken. If there is none, an
             ArgumentError says what was tried.
@@ -567,8 +563,8 @@ class AnsweringMixin:
         It is the entropy of the class probabilities, divided by the largest possible entropy. On
         average over eight datasets, this finds samples of unknown classes better than the largest
         probability, the disagreement of the binaries, kernel values or a one-class support vector
-        machine: see "Classes come and go" in the documentation. It says nothing about samples that
-        are far away from all others but on one side of every border.
+        machine: see "Add and remove classes" in the documentation. It says nothing about samples
+        that are far away from all others but on one side of every border.
 
         Returns
         -------

@@ -35,13 +35,7 @@ from polytomy.model.arrangement import (
     gives_probabilities,
     resolve_solvers,
 )
-from polytomy.model.decisions import (
-    ClassFrequencies,
-    Costs,
-    PriorShift,
-    check_top_k,
-    sort_best,
-)
+from polytomy.model.decisions import ClassFrequencies, Costs, PriorShift, check_top_k, sort_best
 from polytomy.model.out_of_fold import (
     FinalCalibration,
     OutOfFold,
@@ -71,7 +65,7 @@ class Compression:
     size : int, the number of features, or of border samples of each binary
     speed_up : float, the processor time of the exact classifier divided by that of this one
     accuracy_loss : float, how much smaller the accuracy is; negative if it is larger
-    accuracy_loss_error : float, its standard error
+    accuracy_loss_error : float, its standard error, at least one sample's share
     log_loss_increase : float, how much larger the log-loss is
     log_loss_increase_error : float, its standard error
     n_samples : int, number of samples that were compared
@@ -90,7 +84,7 @@ class Compression:
         loss, error = 100 * self.accuracy_loss, 100 * self.accuracy_loss_error
         return (
             f"{self.method} {self.size}: {self.speed_up:.1f} times as fast, accuracy "
-            f"{-loss:+.2f} ± {error:.2f} points, log-loss {self.log_loss_increase:+.4f} ± "
+            f"{0.0 - loss:+.2f} ± {error:.2f} points, log-loss {self.log_loss_increase:+.4f} ± "
             f"{self.log_loss_increase_error:.4f}"
         )
 
@@ -487,12 +481,11 @@ class Composition:
         There is none if the solver does not give probabilities; the scores are still kept, for
         another solver.
         """
-        plain = replace(self, final=None, out_of_fold=out_of_fold)
-        if out_of_fold is None or not self.gives_probabilities:
-            return plain
-        decisions = cross_decisions(out_of_fold, self.binaries, self.dichotomies)
-        final = learn_final_calibration(out_of_fold, self.solve_members(decisions))
-        return replace(plain, final=final)
+        final = None
+        if out_of_fold is not None and self.gives_probabilities:
+            decisions = cross_decisions(out_of_fold, self.binaries, self.dichotomies)
+            final = learn_final_calibration(out_of_fold, self.solve_members(decisions))
+        return replace(self, final=final, out_of_fold=out_of_fold)
 
     def with_conformity(self) -> Composition:
         """Return the composition with the out-of-fold probabilities that prediction sets need.

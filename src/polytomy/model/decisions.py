@@ -492,17 +492,17 @@ def check_costs(
     return Costs(values, reject_label=_check_reject_label(reject_label, labels), **given)
 
 
+def _is_share(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and bool(0 <= value <= 1)
+
+
 _LIMITS = {
     "reject_cost": Parameter(
         "reject_cost",
         "a finite number",
         lambda value: isinstance(value, int | float | np.number) and np.isfinite(value),
     ),
-    "reject_novelty": Parameter(
-        "reject_novelty",
-        "a number from 0 to 1",
-        lambda value: isinstance(value, int | float | np.number) and bool(0 <= value <= 1),
-    ),
+    "reject_novelty": Parameter("reject_novelty", "a number from 0 to 1", _is_share),
 }
 
 
@@ -566,11 +566,7 @@ _MAX_DEPTH = Parameter(
     lambda value: is_count(value) and not is_boolean(value),
     allows_none=True,
 )
-_MIN_PROBABILITY = Parameter(
-    "min_probability",
-    "a number from 0 to 1",
-    lambda value: isinstance(value, int | float | np.number) and bool(0 <= value <= 1),
-)
+_MIN_PROBABILITY = Parameter("min_probability", "a number from 0 to 1", _is_share)
 
 
 def find_hierarchy(arrangements: Sequence[Arrangement]) -> tuple[Scheme, NDArray[np.intp]]:

@@ -28,9 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from polytomy.calibration.final import (
-    clip_decisions,
-)
+from polytomy.calibration.final import clip_decisions
 from polytomy.errors import ArgumentError
 from polytomy.inputs.arguments import count_things, make_frame
 from polytomy.inputs.rows import count_rows, take_block

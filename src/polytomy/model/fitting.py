@@ -93,13 +93,6 @@ class TrainedBinaries:
             out_of_fold=None if scores is None else scores.take_binaries(columns),
         )
 
-    def with_final_calibration(self, final_calibration: Any) -> TrainedBinaries:
-        """Return the same binaries for another final calibration, or for none."""
-        if self.out_of_fold is None:
-            return self
-        scores = replace(self.out_of_fold, final_calibration=final_calibration)
-        return replace(self, out_of_fold=scores)
-
 
 def fit_binaries(
     dichotomies: Sequence[Dichotomy],

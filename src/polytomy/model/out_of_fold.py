@@ -31,12 +31,7 @@ from polytomy.inputs.rows import take_rows
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.bank import Bank
 from polytomy.learners.problems import Dichotomy
-from polytomy.learners.trained import (
-    Output,
-    TrainedBinary,
-    choose_output,
-    decisions_from_scores,
-)
+from polytomy.learners.trained import Output, TrainedBinary, choose_output, decisions_from_scores
 from polytomy.learners.workload import Trained, TrainingOptions
 from polytomy.metrics import METRICS, JudgedSamples
 from polytomy.metrics.scores import SUMMARY

@@ -94,22 +94,22 @@ def scheme_from(
     >>> scheme_from("one-vs-rest", ["a", "b", "c"]).n_partitions
     3
     """
+    if class_order is not None:
+        classes = list(classes)
+        class_order = order_classes(classes, class_order)  # check it for any scheme
+    options: dict[str, Any] = {
+        "X": X,
+        "y": y,
+        "random_state": random_state,
+        "class_order": class_order,
+        "warns_of_order": warns_of_order,
+    }
     if max_sides is not None:
         labels = list(classes)
         limited = _limit_sides(argument, min(max_sides, len(labels)))
-        scheme = scheme_from(
-            limited,
-            labels,
-            X=X,
-            y=y,
-            random_state=random_state,
-            class_order=class_order,
-            warns_of_order=warns_of_order,
-        )
+        scheme = scheme_from(limited, labels, **options)
         check_sides(scheme, max_sides)
         return scheme
-    if class_order is not None:
-        class_order = order_classes(classes, class_order)  # check it for any scheme
     if callable(argument):
         if X is None:
             raise _needs_data(argument)
@@ -136,14 +136,7 @@ def scheme_from(
     if is_list_of_schemes(argument):
         if not argument:
             raise ArgumentError(Argument("scheme"), " is an empty list. List one scheme or more.")
-        same: dict[str, Any] = {
-            "X": X,
-            "y": y,
-            "random_state": random_state,
-            "class_order": class_order,
-            "warns_of_order": warns_of_order,
-        }
-        schemes = [scheme_from(each, classes, **same) for each in argument]
+        schemes = [scheme_from(each, classes, **options) for each in argument]
         return SchemeEnsemble([member for each in schemes for member in members_of(each)])
     try:
         is_matrix = np.ndim(np.asarray(argument)) == 2

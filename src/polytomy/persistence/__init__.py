@@ -1,10 +1,10 @@
 """Model files: polytomy's own, LIBSVM's, and control files that name models."""
 
-from polytomy.persistence.info import ModelInfo
 from polytomy.persistence.libagf_files import load_control, write_borders
 from polytomy.persistence.libsvm_models import read_libsvm, write_libsvm
 from polytomy.persistence.saving import (
     FileKind,
+    ModelInfo,
     OpenedModel,
     find_kind,
     load,

@@ -144,6 +144,14 @@ def fitted_classifier(
 # Codes with more entries are written as designs if they are one, and sides with more class indices
 # are not written if they follow from the scheme.
 MOST_ENTRIES = 2**20
+# The parts that a composition may have, with their family and the methods that they need.
+_PARTS = {
+    "final": ("final",),
+    "out_of_fold": ("out-of-fold scores",),
+    "preprocessing": ("estimator", "transform"),
+    "frequencies": ("class frequencies",),
+    **{name: (name,) for name in ("prior", "costs", "compression", "cascade")},
+}
 
 
 # -- writing ------------------------------------------------------------------------------------
@@ -170,14 +178,7 @@ def _composition_state(composition: Composition) -> dict[str, Any]:
         "binaries": list(composition.binaries),
         **dichotomies_state(trained),
         **({} if _follow_from_scheme(composition) else _sides_state(trained)),
-        "final": composition.final,
-        "out_of_fold": composition.out_of_fold,
-        "preprocessing": composition.preprocessing,
-        "frequencies": composition.frequencies,
-        "prior": composition.prior,
-        "costs": composition.costs,
-        "compression": composition.compression,
-        "cascade": composition.cascade,
+        **{name: getattr(composition, name) for name in _PARTS},
     }
 
 
@@ -246,14 +247,7 @@ def _read_composition(state: State) -> Composition:
         Bank(binaries, state.text("dtype", PRECISIONS)),
         tuple(solvers),
         None if tie_order is None else tuple(tie_order),
-        _read_part(state, "final", "final"),
-        _read_part(state, "out_of_fold", "out-of-fold scores"),
-        _read_part(state, "preprocessing", "estimator", "transform"),
-        _read_part(state, "frequencies", "class frequencies"),
-        _read_part(state, "prior", "prior"),
-        _read_part(state, "costs", "costs"),
-        _read_part(state, "compression", "compression"),
-        _read_part(state, "cascade", "cascade"),
+        **{name: state.part(name, *kind) for name, kind in _PARTS.items() if name in state},
     )
     _check_parts(composition, state)
     return composition
@@ -265,10 +259,6 @@ def _read_item(state: State, name: str, number: int, below: int) -> NDArray[np.i
     if number >= len(items):
         raise state.fault(name, f"a list of {number + 1} arrays or more")
     return State({str(number): items[number]}, f"{state.where}.{name}").indices(str(number), below)
-
-
-def _read_part(state: State, name: str, family: str, *methods: str) -> Any:
-    return state.part(name, family, *methods) if name in state else None
 
 
 def _read_arrangement(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polytomy.errors import Argument, ArgumentError
-from polytomy.inputs.arguments import Parameter, count_things, did_you_mean, is_boolean, is_count
+from polytomy.inputs.arguments import Parameter, as_count, count_things, did_you_mean
 from polytomy.inputs.numbers import check_weights
 from polytomy.metrics.metric import check_judged_samples
 from polytomy.model.composition import Composition
@@ -231,11 +231,6 @@ _TITLES = {
 _PANEL = 1.75  # inches
 _MOST_COLUMNS = 4
 _LONGEST_SIDE, _LONGEST_NAME = 10, 21  # letters
-_MOST = Parameter(
-    "most",
-    "a whole number of 1 or more",
-    lambda value: is_count(value) and not is_boolean(value) and value > 0,
-)
 
 
 def explanation(explained: Any, *, most: int = 12, ax: Any = None) -> Any:
@@ -376,7 +371,7 @@ class BinaryReliabilityDisplay:
             One for each panel.
         """
         STRATEGY.check(strategy)
-        _MOST.check(most)
+        most = as_count("most", most)
         fitted = find_fitted(estimator)
         binaries = list(_list_binaries(fitted.composition))
         if not binaries:

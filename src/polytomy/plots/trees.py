@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,8 @@ from polytomy.plots.matrices import draw_cells
 from polytomy.scheme import Node, Scheme
 from polytomy.scheme.pictures import COLUMN, TreeLayout, place_nodes
 
+Floats = NDArray[np.float64]
+
 _ROW = 0.32  # inches per class
 _LOW_ROW, _NARROW_COLUMN = 0.16, 0.12  # for classes and levels beyond these numbers
 _MANY_CLASSES, _MANY_LEVELS = 40, 16
@@ -37,14 +39,6 @@ SCORES = {
 """What can be shown at the nodes of a tree, and its title."""
 
 _SCORE = Parameter("score", choices=tuple(SCORES))
-
-
-class TreeScores(NamedTuple):
-    """One score of each node and of each class of a scheme; NaN where there are no samples."""
-
-    of_nodes: NDArray[np.float64]
-    of_classes: NDArray[np.float64]
-    title: str
 
 
 class TreeDisplay:
@@ -121,8 +115,8 @@ class TreeDisplay:
         X, y : samples that the classifier was not trained on, and their labels
         score, sample_weight, **options : as in `from_predictions`
         """
-        scores = score_classifier(estimator, X, y, score, sample_weight)
-        return cls._of_scores(scheme_of(estimator), scores).plot(**options)
+        of_nodes, of_classes = score_classifier(estimator, X, y, score, sample_weight)
+        return cls._of(scheme_of(estimator), of_nodes, of_classes, score).plot(**options)
 
     @classmethod
     def from_predictions(
@@ -154,15 +148,15 @@ class TreeDisplay:
         **options : arguments of `plot`
         """
         scheme = _check_scheme(scheme)
-        scores = score_predictions(
+        of_nodes, of_classes = score_predictions(
             y, proba, scheme, score, classes=classes, sample_weight=sample_weight
         )
-        return cls._of_scores(scheme, scores).plot(**options)
+        return cls._of(scheme, of_nodes, of_classes, score).plot(**options)
 
     @classmethod
-    def _of_scores(cls, scheme: Scheme, scores: TreeScores) -> Self:
-        values = [value if np.isfinite(value) else None for value in scores.of_nodes.tolist()]
-        return cls(scheme, node_values=values, class_values=scores.of_classes, title=scores.title)
+    def _of(cls, scheme: Scheme, of_nodes: Floats, of_classes: Floats, score: str) -> Self:
+        values = [value if np.isfinite(value) else None for value in of_nodes.tolist()]
+        return cls(scheme, node_values=values, class_values=of_classes, title=SCORES[score])
 
     def plot(
         self, *, labels: Mapping[Any, str] | None = None, names: bool = False, ax: Any = None
@@ -361,8 +355,11 @@ def _node_values(
 
 def score_classifier(
     estimator: Any, X: Any, y: ArrayLike, score: str, sample_weight: ArrayLike | None = None
-) -> TreeScores:
-    """Return one of SCORES for the nodes and classes of a fitted classifier's scheme."""
+) -> tuple[Floats, Floats]:
+    """Return one of SCORES for the nodes and classes of a fitted classifier's scheme.
+
+    It is NaN where there are no samples.
+    """
     _SCORE.check(score)
     scheme_of(estimator)  # raises an error for ensembles
     composition = find_fitted(estimator).composition
@@ -385,7 +382,7 @@ def score_predictions(
     *,
     classes: Any = None,
     sample_weight: ArrayLike | None = None,
-) -> TreeScores:
+) -> tuple[Floats, Floats]:
     """Return one of SCORES for the nodes and classes of a scheme, from probabilities.
 
     The error rate of a class is the share of its samples that are predicted as another class.
@@ -407,4 +404,4 @@ def score_predictions(
         "recall": recall,
         "f_score": f_score,
     }
-    return TreeScores(getattr(scores, score), of_classes[score], SCORES[score])
+    return getattr(scores, score), np.asarray(of_classes[score])

@@ -94,9 +94,9 @@ prediction_dtype, shared_preprocessing, validation
            [ 83., 164., 264.],
            [ 83., 172., 269.]])
     >>> regressor.predict_interval(X[1:4], 0.8).round()
-    array([[ 48., 149.],
+    array([[ 49., 147.],
            [ 87., 260.],
-           [ 89., 265.]])
+           [ 91., 265.]])
     >>> regressor.predict_distribution(X[1:4]).cdf(100.0).round(2)
     array([0.75, 0.16, 0.14])
     """

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from polytomy.markup import Child, Markup, tag
 from polytomy.plots.layout import shade_confusion, shares_of_rows
-from polytomy.report.tables import Name
-from polytomy.trials import Cell
-from polytomy.trials.results import format_cell
+from polytomy.trials import Cell, Results
+from polytomy.trials.results import PairName, format_cell
 
 WIDTH = 340
 """Width of most figures, in pixels."""
@@ -423,6 +422,63 @@ def draw_histogram(counts: Floats, edges: Floats, titles: tuple[str, str], label
 
 
 # -- comparisons of models -------------------------------------------------------------------------
+
+
+_N_COLOURS = 8
+
+
+class Name(NamedTuple):
+    """Name of a pair.
+
+    Attributes
+    ----------
+    configuration, method : str
+    number : number of the pair, used in figures
+    colour : CSS class of the colour, shared by all methods of a configuration
+    """
+
+    configuration: str
+    method: str
+    number: str
+    colour: str
+
+    @property
+    def text(self) -> str:
+        """Configuration and method on one line."""
+        return f"{self.configuration}, {self.method}"
+
+    @property
+    def short(self) -> str:
+        """Text for figures, which have little room.
+
+        Examples
+        --------
+        >>> Name("tree", "least-squares + bias", "1", "c0").short
+        'tree + bias'
+        >>> Name("tree", "divergence + bias", "2", "c0").short
+        'tree, divergence + bias'
+        """
+        solver, plus, final_calibration = self.method.rpartition(" + ")
+        is_default = solver == "least-squares"
+        return f"{self.configuration}{plus}{final_calibration}" if is_default else self.text
+
+
+Names = Mapping[PairName, Name]
+"""Names of all pairs."""
+
+
+def name_pairs(results: Results) -> dict[PairName, Name]:
+    """Return the names of all pairs.
+
+    Examples
+    --------
+    >>> results = Results([], [("tree", "greedy"), ("tree", "voting")], [])
+    >>> [(name.text, name.number, name.colour) for name in name_pairs(results).values()]
+    [('tree, greedy', '1', 'c0'), ('tree, voting', '2', 'c0')]
+    """
+    configurations = list(dict.fromkeys(pair[0] for pair in results.pairs))
+    colours = {each: f"c{k % _N_COLOURS}" for k, each in enumerate(configurations)}
+    return {pair: Name(*pair, str(k), colours[pair[0]]) for k, pair in enumerate(results.pairs, 1)}
 
 
 _SCORE_ROW = 21

@@ -10,16 +10,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from polytomy.inputs.arguments import Parameter, is_count
+from polytomy.inputs.arguments import as_count
 from polytomy.regression import PolytomyRegressor
 from polytomy.report.model_page import write_classifier_page
-from polytomy.report.model_parts import Samples
-from polytomy.report.regressor_page import write_regressor_page
+from polytomy.report.model_parts import Samples, write_regressor_page
 from polytomy.trials.store import write_content
-
-_MAX_SAMPLES = Parameter(
-    "max_samples", "a whole number of 1 or more", lambda value: is_count(value) and value > 0
-)
 
 
 class ModelReport:
@@ -70,8 +65,8 @@ class ModelReport:
         max_samples: int = 20_000,
         feature_names: Sequence[str] | None = None,
     ) -> None:
-        _MAX_SAMPLES.check(max_samples)
-        samples = Samples.draw(estimator, X, int(max_samples), feature_names)
+        most = as_count("max_samples", max_samples)
+        samples = Samples.draw(estimator, X, most, feature_names)
         is_regressor = isinstance(samples.model, PolytomyRegressor)
         write = write_regressor_page if is_regressor else write_classifier_page
         self.html, self.summary = write(samples, y)

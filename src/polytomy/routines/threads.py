@@ -159,14 +159,14 @@ def read_only(argument: Any) -> Any:
     and on whether they are writeable, and would compile a function again for each. The arrays in a
     tuple are replaced likewise.
     """
+    if isinstance(argument, np.ndarray):
+        view = np.ascontiguousarray(argument).view()
+        view.setflags(write=False)
+        return view
     if isinstance(argument, tuple):
         parts = map(read_only, argument)
         return type(argument)(*parts) if hasattr(argument, "_fields") else tuple(parts)
-    if not isinstance(argument, np.ndarray):
-        return argument
-    view = np.ascontiguousarray(argument).view()
-    view.flags.writeable = False
-    return view
+    return argument
 
 
 def run_tasks(tasks: Sequence[Callable[[], _Result]], n_threads: int) -> Generator[_Result]:

@@ -272,14 +272,6 @@ def _bank_examples() -> Iterator[Example]:
     yield Example("banks", "count_pair_votes", (np.zeros((1, 1)), sums, sums, *pair))
     rows = np.zeros(1, dtype=np.intp)
     weights = np.array([0, 1]), rows, sums
-    implied = (
-        np.ones((1, 1)),
-        np.ones((1, 1), bool),
-        weights,
-        np.zeros((1, 1)),
-        np.ones((1, 1), bool),
-    )
-    yield Example("banks", "imply_answers", implied)
     block = np.eye(2), np.ones(2), np.ones(2), _RBF, np.empty((2, 2), np.float32), 0, 0
     yield Example("kernels", "store_products", block)
     # One sample, which is processed by itself, and more than a few.

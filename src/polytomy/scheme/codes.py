@@ -416,7 +416,7 @@ def random_ternary(
     CodingMatrix(39 partitions, 6 classes)
     """
     n_classes = as_count("n_classes", n_classes)
-    fewest = _count_digits(n_classes + 1, 3) if n_classes > 1 else 0
+    fewest = count_digits(n_classes + 1, 3) if n_classes > 1 else 0
     most = _count_ternary(n_classes)
     n_rows = count_random(n_classes, 15, most)
     n_rows = _check_rows("n_partitions", n_partitions, n_rows, fewest, most, n_classes)
@@ -645,7 +645,7 @@ def n_ary(
                 Argument("sides", n_sides),
                 f" is too many for {n_classes} classes. Use {n_classes} or fewer.",
             )
-    fewest, most = _count_digits(n_classes, n_sides), _count_partitions(n_classes, n_sides)
+    fewest, most = count_digits(n_classes, n_sides), _count_partitions(n_classes, n_sides)
     n_rows = _default_rows(n_classes, n_sides)
     n_rows = _check_rows("rows", rows, n_rows, fewest, most, n_classes, f" with {n_sides} sides")
     check_entries("an n-ary code", n_rows * (1 if n_sides == 2 else n_sides), n_classes)
@@ -656,7 +656,7 @@ def n_ary(
     )
 
 
-def _count_digits(n_classes: int, n_sides: int) -> int:
+def count_digits(n_classes: int, n_sides: int) -> int:
     """Return how many digits numbers below n_classes have in base n_sides."""
     n_digits = 1
     while n_sides**n_digits < n_classes:

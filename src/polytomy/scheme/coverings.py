@@ -13,7 +13,7 @@ from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import as_count
 from polytomy.inputs.seeds import RandomState, as_generator
 from polytomy.scheme.code_checks import check_entries
-from polytomy.scheme.codes import SHORT_FORMS, ShortForm, direct
+from polytomy.scheme.codes import SHORT_FORMS, ShortForm, count_digits, direct
 from polytomy.scheme.coding_matrix import CodingMatrix
 
 Sides = NDArray[np.intp]
@@ -147,10 +147,7 @@ def count_cover(n_classes: int, n_sides: int) -> int:
     >>> [count_cover(n, 10) for n in (26, 60, 100, 242)]
     [8, 8, 12, 27]
     """
-    n_digits = 1
-    while n_sides**n_digits < n_classes:
-        n_digits += 1
-    return max(math.ceil(n_classes / (n_sides - 1)), 4 * n_digits)
+    return max(math.ceil(n_classes / (n_sides - 1)), 4 * count_digits(n_classes, n_sides))
 
 
 SHORT_FORMS["blocks"] = ShortForm(blocks)

@@ -24,15 +24,7 @@ from polytomy.errors import (
 from polytomy.inputs.arguments import did_you_mean
 from polytomy.language import MAX_CHARACTERS, parse_text
 from polytomy.language.lexer import Report, Source, Span, TokenKind, tokenize
-from polytomy.language.parser import (
-    Branch,
-    Coded,
-    Designed,
-    Leaf,
-    OneModel,
-    Word,
-    WrittenPartition,
-)
+from polytomy.language.parser import Branch, Coded, Designed, Leaf, OneModel, Word, WrittenPartition
 from polytomy.scheme.code_checks import MAX_ENTRIES, join_names
 from polytomy.scheme.codes import SHORT_FORMS
 from polytomy.scheme.coding_matrix import CodingMatrix

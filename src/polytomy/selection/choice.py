@@ -22,12 +22,7 @@ from polytomy.learners.workload import TrainingOptions
 from polytomy.metrics import Metric
 from polytomy.metrics.scores import DECIDING
 from polytomy.model.arrangement import AUTO, Solver, gives_probabilities
-from polytomy.model.fitting import (
-    TrainedBinaries,
-    TrainingPlan,
-    fit_binaries,
-    plan_training,
-)
+from polytomy.model.fitting import TrainedBinaries, TrainingPlan, fit_binaries, plan_training
 from polytomy.model.scheme_argument import SchemeArgument
 from polytomy.selection.candidates import (
     automatic_candidates,

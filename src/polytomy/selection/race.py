@@ -4,7 +4,7 @@ In each fold, every dichotomy that occurs in several candidates with the same pa
 once, and schemes made from data use only the training part. Support vector machines that differ
 only in C are trained together, on one kernel matrix, starting from the solution for a smaller C. If
 a solver needs only the scores of such machines, nothing is calibrated, and all folds share the
-kernel matrix too.
+kernel matrix too. By accuracy, calibrated candidates are first screened by such votes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from polytomy.learners.svm.suitability import (
 from polytomy.learners.workload import TrainingListener, TrainingOptions
 from polytomy.metrics import METRICS, JudgedSamples, Metric
 from polytomy.metrics.scores import HEADLINE
-from polytomy.model.arrangement import check_solver, facts_from
+from polytomy.model.arrangement import check_solver, facts_from, resolve_solvers
 from polytomy.model.composition import Composition
 from polytomy.model.fitting import TrainingPlan, fit_binaries, plan_training
 from polytomy.model.scheme_argument import members_of, scheme_from
@@ -202,12 +202,14 @@ class Runner:
     folds : what it did on each fold
     reason : why it was dropped; empty if it was not
     error : the error of its training or prediction, if it failed
+    stand_ins : what its votes did on each fold, without calibration, if it was screened
     """
 
     candidate: Candidate
     folds: list[FoldResult] = field(default_factory=list)
     reason: str = ""
     error: Exception | None = None
+    stand_ins: list[FoldResult] = field(default_factory=list)
 
     @property
     def n_folds(self) -> int:
@@ -316,6 +318,9 @@ def run_race(
     race = Race([Runner(each) for each in candidates])
     measurer = FoldMeasurer(setup, metrics, keeps_probabilities=n_members > 1)
     started = perf_counter()
+    if drops_losers and budget is None:
+        _screen(race, measurer, folds, n_members, progress)
+    is_screened = any(runner.stand_ins for runner in race.runners)
     for number, (rows, held_out) in enumerate(folds, start=1):
         entries = make_schemes(race.survivors, setup, rows, is_lenient=is_lenient)
         if not entries:
@@ -339,7 +344,7 @@ def run_race(
         if not drops_losers:
             continue
         _drop_losers(race, n_members)
-        if len(race.survivors) == 1:
+        if len(race.survivors) == 1 and not is_screened:
             break
     return race
 
@@ -387,15 +392,65 @@ def warn_of_failures(failures: Sequence[tuple[Candidate, str]]) -> None:
     warn_caller(text, FitFailedWarning)
 
 
+def _screen(
+    race: Race,
+    measurer: FoldMeasurer,
+    folds: Sequence[Fold],
+    n_members: int,
+    progress: Progress | None,
+) -> None:
+    """Count the votes of one-vs-one candidates on all folds, and drop clear losers.
+
+    They differ only in the parameters of a support vector machine, and votes need no calibration,
+    so all folds share their kernel matrices. On 13 datasets, 54 of 56 such searches chose the same
+    candidate as without votes. With the candidates' own solvers instead, some lost much accuracy.
+    """
+    screener = replace(measurer, metrics=measurer.metrics[:1], is_screening=True)
+    for rows, held_out in folds:
+        runners = [each for each in race.survivors if screener.can_screen(each.candidate)]
+        if len(runners) <= n_members:
+            return
+        stand_ins = [Runner(each.candidate._replace(solver="hamming")) for each in runners]
+        entries = make_schemes(stand_ins, measurer.setup, rows, is_lenient=True)
+        screener.measure(entries, rows, held_out, progress)
+        if not all(each.is_measured for each in stand_ins):
+            return
+        for runner, each in zip(runners, stand_ins, strict=True):
+            runner.stand_ins += each.folds
+        _drop_losers(race, n_members)
+
+
 def _drop_losers(race: Race, n_members: int) -> None:
-    survivors = race.survivors
-    best = race.leader(survivors)
-    gaps = [race.gap(runner, best) for runner in survivors]
+    """Drop runners that clearly lose, also with stand-ins for the folds to come."""
+    n_folds = race.n_folds
+    by_votes = "dropped before fold 1 ({} had more votes right)"
+    if n_folds:
+        runners = race.survivors
+        _drop(runners, runners, n_members, f"dropped after fold {n_folds} ({{}} was better)")
+        by_votes = f"dropped after fold {n_folds} ({{}} was better, with votes for later folds)"
+    by_solver: dict[Any, list[Runner]] = {}
+    for runner in race.survivors:
+        if len(runner.stand_ins) > n_folds:
+            by_solver.setdefault(runner.candidate.solver, []).append(runner)
+    for runners in by_solver.values():
+        _drop(
+            runners,
+            [replace(each, folds=each.folds + each.stand_ins[n_folds:]) for each in runners],
+            n_members,
+            by_votes,
+        )
+
+
+def _drop(runners: Sequence[Runner], judged: Sequence[Runner], n_members: int, reason: str) -> None:
+    """Drop the runners whose judged losses are clearly larger, but never the best members."""
+    race = Race(list(judged))
+    best = race.leader(judged)
+    gaps = [race.gap(each, best) for each in judged]
     for k in np.argsort([gap for gap, _ in gaps], kind="stable")[n_members:]:
-        (gap, error), runner = gaps[k], survivors[k]
-        n_values = sum(len(each.losses) for each in runner.folds)
+        gap, error = gaps[k]
+        n_values = sum(len(each.losses) for each in judged[k].folds)
         if n_values >= _LEAST_SAMPLES and gap > _CLEAR_LOSS * error:
-            runner.reason = f"dropped after fold {race.n_folds} ({best.candidate.name} was better)"
+            runners[k].reason = reason.format(best.candidate.name)
 
 
 def make_schemes(
@@ -486,11 +541,26 @@ class FoldMeasurer:
     setup : RaceSetup
     metrics : metrics to measure; the first one decides
     keeps_probabilities : whether results keep the probabilities of held-out samples
+    is_screening : whether the votes of candidates are measured, without calibration
     """
 
     setup: RaceSetup
     metrics: Sequence[Metric]
     keeps_probabilities: bool = False
+    is_screening: bool = False
+
+    def can_screen(self, candidate: Candidate) -> bool:
+        """Return whether a calibrated candidate has votes from shared kernel matrices."""
+        calibration = self.setup.training.calibration
+        return (
+            self.metrics[0].name == "accuracy"
+            and isinstance(candidate.scheme, str)
+            and candidate.scheme == "one-vs-one"
+            and type(candidate.estimator) is SVC
+            and isinstance(calibration, str)
+            and not is_trained_without_calibration(candidate, calibration)
+            and self.kernel_grid is not None
+        )
 
     def measure(
         self, entries: Sequence[Entry], rows: Rows, held_out: Rows, progress: Progress | None = None
@@ -509,7 +579,7 @@ class FoldMeasurer:
             candidate = entry[0].candidate
             estimator = candidate.estimator
             options = replace(training, wants_probabilities=True)
-            if is_trained_without_calibration(candidate, training.calibration):
+            if self.is_screening or is_trained_without_calibration(candidate, training.calibration):
                 options = replace(training, calibration=None, final_calibration=None)
             key = (
                 family_of(estimator) if type(estimator) is SVC else id(estimator),
@@ -610,7 +680,8 @@ class _Batch:
 
     def measure(self, listener: TrainingListener) -> None:
         """Train all binaries, and add the results of each candidate to its runner."""
-        if self.options.calibration is not None or not self._measure_on_grid(listener):
+        is_on_grid = self.options.calibration is None and self._measure_on_grid(listener)
+        if not is_on_grid and not self.measurer.is_screening:
             self._measure(listener)
 
     def _measure(self, listener: TrainingListener) -> None:
@@ -671,9 +742,11 @@ class _Batch:
             answers = np.tanh(values / 2)  # the answers of binaries that are not calibrated
             for runner, scheme in point.entries:
                 number = number_of[id(scheme)]
-                columns, solver = plan.columns_of(number), runner.candidate.solver
+                columns = plan.columns_of(number)
+                solvers = resolve_solvers(runner.candidate.solver, scheme, is_calibrated=False)
                 started = perf_counter()
-                solved = [each.solve(answers, solver) for each in plan.arrangements[number]]
+                members = zip(plan.arrangements[number], solvers, strict=True)
+                solved = [each.solve(answers, solver) for each, solver in members]
                 scores = np.mean(solved, axis=0) if len(solved) > 1 else solved[0]
                 predict_seconds = perf_counter() - started + found.predict_seconds[columns].sum()
                 fit_seconds = found.fit_seconds[columns].sum()

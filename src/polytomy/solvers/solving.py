@@ -14,21 +14,10 @@ from polytomy.scheme import CodingMatrix, Scheme
 from polytomy.scheme.code_checks import MAX_ENTRIES
 from polytomy.scheme.scheme import flatten_code
 from polytomy.solvers.coupling import DIVERGENCE, HASTIE_TIBSHIRANI, LIBSVM, PRICE, WU_LIN_WENG_1
-from polytomy.solvers.decoding import (
-    GREEDY,
-    HAMMING,
-    LOSS_BASED,
-    LOSS_WEIGHTED,
-    VOTING,
-    Loss,
-)
+from polytomy.solvers.decoding import GREEDY, HAMMING, LOSS_BASED, LOSS_WEIGHTED, VOTING, Loss
 from polytomy.solvers.least_squares import LEAST_SQUARES
 from polytomy.solvers.method import Method, check_decisions, scale_weights
-from polytomy.solvers.nested import (
-    export_nested,
-    row_counts,
-    solve_nested,
-)
+from polytomy.solvers.nested import export_nested, row_counts, solve_nested
 
 FloatArray = NDArray[np.float64]
 

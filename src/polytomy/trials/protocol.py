@@ -26,6 +26,7 @@ from polytomy.errors import (
     PolytomyWarning,
     PythonOnly,
 )
+from polytomy.inputs.arguments import as_count
 from polytomy.inputs.rows import take_rows
 from polytomy.learners.specification import estimator_from, specification_of
 from polytomy.learners.svm.machines import pool_by_bytes
@@ -269,10 +270,7 @@ class Protocol:
     def __post_init__(self) -> None:
         if not 0 < self.test < 1:
             raise ArgumentError(Argument("test"), f" must be between 0 and 1; got {self.test:g}.")
-        if not isinstance(self.seed, int) or self.seed < 0:
-            raise ArgumentError(
-                Argument("seed"), f" must be a non-negative integer; got {self.seed!r}."
-            )
+        as_count("seed", self.seed, 0)
 
     def describe(self) -> dict[str, Any]:
         """Return the settings that all trials in a folder must share, as plain values."""

@@ -505,20 +505,25 @@ class Results:
         }
         rows = {pair: cells for pair, cells in rows.items() if any(cells)}
         if found.best is not None:
-            _mark_best(list(rows.values()), largest=found.best == "largest")
-            self._compare_with_best(measure, rows)
+            self._compare_with_best(found, rows)
         return Table(found, list(self.datasets), list(rows), list(rows.values()))
 
-    def _compare_with_best(self, measure: str, rows: Mapping[PairName, list[Cell | None]]) -> None:
+    def _compare_with_best(
+        self, measure: Measure, rows: Mapping[PairName, list[Cell | None]]
+    ) -> None:
+        """Mark the best values; the others get the p-value of a comparison with them."""
+        choose = max if measure.best == "largest" else min
         for k, dataset in enumerate(self.datasets):
             cells = {pair: cell for pair, row in rows.items() if (cell := row[k]) is not None}
-            best = next((pair for pair, cell in cells.items() if cell.is_best), None)
+            top = choose((cell.mean for cell in cells.values()), default=0.0)
+            best = [pair for pair in cells if math.isclose(cells[pair].mean, top, rel_tol=TIE)]
             for pair, cell in cells.items():
-                if best is None or cell.is_best or cell.n_repeats < 2:
-                    continue
-                values = [self.values(measure, dataset, each) for each in (pair, best)]
-                p_value = compare_pairs(*values, largest_is_best=True).p_value
-                rows[pair][k] = cell._replace(p_value=p_value)
+                if pair in best:
+                    rows[pair][k] = cell._replace(is_best=True)
+                elif cell.n_repeats > 1:
+                    values = [self.values(measure.name, dataset, each) for each in (pair, best[0])]
+                    p_value = compare_pairs(*values, largest_is_best=True).p_value
+                    rows[pair][k] = cell._replace(p_value=p_value)
 
     def tables(self) -> list[Table]:
         """Return a table for every measure that has values."""
@@ -603,18 +608,6 @@ class Results:
         things = {"trial": self.records, "pair": self.pairs, "dataset": self.datasets}
         trials, pairs, datasets = [count_things(len(each), name) for name, each in things.items()]
         return f"<Results: {trials} of {pairs} on {datasets}>"
-
-
-def _mark_best(rows: list[list[Cell | None]], *, largest: bool) -> None:
-    for k in range(len(rows[0]) if rows else 0):
-        means = [cell.mean for row in rows if (cell := row[k])]
-        if not means:
-            continue
-        best = max(means) if largest else min(means)
-        for row in rows:
-            cell = row[k]
-            if cell is not None and math.isclose(cell.mean, best, rel_tol=TIE):
-                row[k] = cell._replace(is_best=True)
 
 
 def _sort_datasets(names: Iterable[str]) -> list[str]:

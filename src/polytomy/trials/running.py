@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ import numpy as np
 from polytomy.designs import empirical_tree
 from polytomy.designs.registry import uses_class_order
 from polytomy.distances import hausdorff
-from polytomy.errors import Argument, ArgumentError
+from polytomy.inputs.arguments import as_count
 from polytomy.inputs.label_order import order_labels
 from polytomy.inputs.sparse import is_sparse
 from polytomy.learners.preparation import accepts_missing
@@ -178,8 +179,7 @@ def run(
     >>> results
     <Results: 2 trials of 4 pairs on 1 dataset>
     """
-    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        raise ArgumentError(Argument("repeats"), f" must be a positive integer; got {repeats!r}.")
+    repeats = as_count("repeats", repeats)
     PARALLEL_CHECKS["n_jobs"](n_jobs)
     calibrated = not paper if calibrated is None else calibrated
     protocol = Protocol(pairs_from(schemes, solvers, calibrated=calibrated), **settings)
@@ -203,7 +203,9 @@ def run(
     with show_progress() if verbose else nullcontext(None) as show:
         listeners = [listener for listener in (show, on_progress) if listener is not None]
         try:
-            _Run(store, protocol, loaded, repeats, n_jobs, listeners).finish()
+            # Repeats are the outer loop, so that every dataset soon has a first result.
+            left = [(dataset, repeat) for repeat in range(repeats) for dataset in loaded]
+            _Run(store, protocol, left, n_jobs, listeners).finish()
         except KeyboardInterrupt:
             _write_results(folder, report=report)
             raise
@@ -236,23 +238,15 @@ def _warn_of_order(datasets: Sequence[Dataset], protocol: Protocol) -> None:
             order_labels(each.classes, names)
 
 
+@dataclass
 class _Run:
-    def __init__(
-        self,
-        store: Store,
-        protocol: Protocol,
-        datasets: Sequence[Dataset],
-        repeats: int,
-        n_jobs: int | None,
-        listeners: Sequence[Callable[[Progress], None]],
-    ) -> None:
-        self.store, self.protocol, self.n_jobs = store, protocol, n_jobs
-        self.listeners = listeners
-        # Repeats are the outer loop, so that every dataset soon has a first result.
-        self.left = [(dataset, repeat) for repeat in range(repeats) for dataset in datasets]
-        self.n_trials = len(self.left)
-        self.records: list[dict[str, Any]] = []
-        self.is_warm = False
+    store: Store
+    protocol: Protocol
+    left: list[tuple[Dataset, int]]
+    n_jobs: int | None
+    listeners: Sequence[Callable[[Progress], None]]
+    records: list[dict[str, Any]] = field(default_factory=list)
+    is_warm: bool = False
 
     def finish(self) -> None:
         """Run the remaining trials, or wait for the runs that are working on them."""
@@ -286,24 +280,19 @@ class _Run:
 
     def _collect(self, *, is_reported: bool = True) -> None:
         """Move trials that any run has finished from the remaining ones to the records."""
-        still = []
-        for dataset, repeat in self.left:
-            record = self.store.find(dataset.name, repeat)
-            if record is None:
-                still.append((dataset, repeat))
-            else:
-                self.records.append(record)
-        finished = self.records[len(self.records) - (len(self.left) - len(still)) :]
-        self.left = still
+        found = {each: self.store.find(each[0].name, each[1]) for each in self.left}
+        finished = [record for record in found.values() if record is not None]
+        self.left = [each for each, record in found.items() if record is None]
+        self.records += finished
         for record in finished if is_reported else ():
             self._report(record["dataset"], record["repeat"], "done")
 
     def _report(self, name: str, repeat: int, stage: str) -> None:
         if self.listeners:
-            n_done = self.n_trials - len(self.left)
             left = _estimate_seconds([dataset.name for dataset, _ in self.left], self.records)
             records = list(self.records)
-            progress = Progress(n_done, self.n_trials, name, repeat, stage, left, records)
+            n_trials = len(self.left) + len(records)
+            progress = Progress(len(records), n_trials, name, repeat, stage, left, records)
             for listener in self.listeners:
                 listener(progress)
 

@@ -70,7 +70,8 @@ def test_evolved_trees_are_better_than_most_random_ones(seed):
     X, y = pairs(seed)
     X = X + np.random.default_rng(seed).normal(0, 0.6, X.shape)
     judge = Dichotomies(group_samples(X, y), random_state=77)
-    evolved = loss_of(evolved_tree(X, y, generations=8, random_state=seed), judge)
+    options = {"generations": 8, "population": 8, "random_state": seed}
+    evolved = loss_of(evolved_tree(X, y, **options), judge)
     by_chance = [loss_of(random_tree(8, random_state=k), judge) for k in range(20)]
     assert evolved < np.quantile(by_chance, 0.1)
 
@@ -79,8 +80,8 @@ def test_more_generations_never_increase_the_loss():
     X, y = pairs(5)
     X = X + np.random.default_rng(0).normal(0, 0.6, X.shape)
     losses = []
-    for generations in (0, 4, 12):
-        tree = evolved_tree(X, y, generations=generations, random_state=2)
+    for generations in (0, 3, 8):
+        tree = evolved_tree(X, y, generations=generations, population=8, random_state=2)
         judge = Dichotomies(group_samples(X, y), random_state=np.random.default_rng(2))
         losses.append(loss_of(tree, judge))
     assert losses == sorted(losses, reverse=True)

@@ -67,7 +67,7 @@ def test_random_places_are_not_ordered(seed):
     assert str(found).startswith("not ordered")
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(st.integers(0, 10**6), st.booleans())
 def test_the_names_of_classes_do_not_matter(seed, is_ordered):
     X, y = (bins_of_a_number if is_ordered else corners)(1, n=400)

@@ -8,7 +8,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
-from polytomy.inputs.seeds import partition_seeds, seed_all
+from polytomy.inputs.seeds import borrow_generator, partition_seeds, seed_all
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -19,6 +19,14 @@ def test_the_seed_of_a_partition_does_not_depend_on_later_partitions(seed, n_fir
     assert partition_seeds(seed, n_first + n_more)[:n_first] == first
     assert partition_seeds(np.random.RandomState(seed), n_first) == first
     assert all(isinstance(each, int) and 0 <= each < 2**31 for each in first)
+
+
+@given(seeds, seeds)
+def test_a_borrowed_generator_draws_what_a_new_one_draws(earlier, seed):
+    borrow_generator(earlier).normal()  # one more is kept for the next draw
+    borrowed, new = borrow_generator(seed), np.random.RandomState(seed)
+    assert borrowed.normal() == new.normal()
+    assert borrowed.permutation(9).tolist() == new.permutation(9).tolist()
 
 
 def test_partitions_have_different_seeds():

@@ -37,6 +37,14 @@ def test_arrays_and_lists_become_arrays():
     assert owner.n_features_in_ == 3
 
 
+def test_scikit_learn_warns_of_numbers_that_hardly_repeat():
+    labels, data = np.arange(30) // 2, np.ones((30, 1))
+    check_training_data(Owner(), data, labels)
+    labels[:4] = -1, -2, -3, -4
+    with pytest.warns(UserWarning, match="could represent a regression problem"):
+        check_training_data(Owner(), data, labels)
+
+
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_a_frame_stays_a_frame_and_its_names_are_kept(frame):
     owner, table = Owner(), frame(dict(zip("abc", X.T, strict=True)))

@@ -31,11 +31,20 @@ def expected_best(classifier: PolytomyClassifier, X: Any, k: int) -> tuple[np.nd
     return classifier.classes_[order], np.take_along_axis(proba, order, axis=1)
 
 
-@pytest.mark.parametrize("final", ["auto", None, "decoder"])
+SCHEMES = ["tree", "cluster-tree", "one-vs-rest", "random", "random-trees"]
+FINALS = ["auto", None, "decoder"]
+
+
 @pytest.mark.parametrize(
-    "scheme", ["tree", "cluster-tree", "one-vs-rest", "random", "random-trees"]
+    ("estimator", "scheme", "final"),
+    [
+        # Every pair of an estimator and a scheme, of a scheme and a final calibration, …
+        (estimator, scheme, FINALS[(i + j) % len(FINALS)])
+        for i, estimator in enumerate([LogisticRegression(), LinearSVC(), SVC()])
+        for j, scheme in enumerate(SCHEMES)
+    ],
+    ids=repr,
 )
-@pytest.mark.parametrize("estimator", [LogisticRegression(), LinearSVC(), SVC()], ids=repr)
 def test_the_best_are_those_of_predict_proba(
     estimator: Any, scheme: str, final: str | None, samples: tuple
 ) -> None:

@@ -113,7 +113,7 @@ def test_long_names_keep_their_ends():
             'which is not a partition of the scheme. Did you mean "right"? It has 3, from top to',
         ),
         ({"partitions": []}, "partitions is empty"),
-        ({"most": 0}, "most must be a whole number of 1 or more; got 0."),
+        ({"most": 0}, "most=0 is too few. Use 1 or more."),
         ({"strategy": "even"}, 'strategy must be "uniform" or "quantile"'),
         ({"ax": [None, None]}, "ax has 2 axes for 3 binaries."),
     ],

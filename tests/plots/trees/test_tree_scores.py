@@ -5,7 +5,7 @@ import pytest
 
 from polytomy import PolytomyClassifier, SchemeEnsemble, parse
 from polytomy.errors import ArgumentError
-from polytomy.plots.trees import SCORES, score_classifier, score_predictions
+from polytomy.plots.trees import score_classifier, score_predictions
 
 # Two features decide: which node, and which class below it.
 SCHEME = parse("land {field {corn rye} forest {oak pine elm}}")
@@ -46,10 +46,9 @@ Y = np.array(["corn", "corn", "oak", "oak"])
 )
 def test_scores_are_shares_of_the_samples(score, of_nodes, of_classes):
     found = score_classifier(Known(PROBA), np.zeros((4, 1)), Y, score)
-    np.testing.assert_allclose(found.of_nodes, of_nodes)
+    np.testing.assert_allclose(found[0], of_nodes)
     # In the order of the scheme: corn rye oak pine elm.
-    np.testing.assert_allclose(found.of_classes, of_classes)
-    assert found.title == SCORES[score]
+    np.testing.assert_allclose(found[1], of_classes)
 
 
 @pytest.mark.parametrize(
@@ -77,8 +76,8 @@ def test_a_weight_counts_as_so_many_copies():
     copied = score_predictions(
         Y[rows], np.array(PROBA)[rows], SCHEME, "error_rate", classes=CLASSES
     )
-    np.testing.assert_allclose(weighted.of_nodes, copied.of_nodes)
-    np.testing.assert_allclose(weighted.of_classes, copied.of_classes)
+    np.testing.assert_allclose(weighted[0], copied[0])
+    np.testing.assert_allclose(weighted[1], copied[1])
 
 
 def test_an_ensemble_has_no_single_tree():

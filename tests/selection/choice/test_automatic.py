@@ -55,9 +55,18 @@ def intervals():
     return X, np.digitize(number, np.quantile(number, np.arange(1, 8) / 8))
 
 
-@pytest.mark.parametrize("data", [blobs(1.0), blobs(3.0), blobs(8.0), intervals()])
-@pytest.mark.parametrize("estimator", [SVC(), GaussianNB()])
-def test_a_scheme_takes_the_place_of_one_vs_one_only_if_it_is_clearly_better(data, estimator):
+@pytest.mark.parametrize(
+    ("estimator", "data"),
+    [
+        (SVC(), blobs(1.0)),
+        (SVC(), blobs(3.0)),
+        (SVC(), blobs(8.0)),
+        (SVC(), intervals()),
+        (GaussianNB(), blobs(3.0)),
+        (GaussianNB(), intervals()),
+    ],
+)
+def test_a_scheme_takes_the_place_of_one_vs_one_only_if_it_is_clearly_better(estimator, data):
     X, y = data
     names = [
         each.name
@@ -112,7 +121,7 @@ def test_a_calibration_for_two_sides_leaves_only_binary_schemes():
 def test_trees_get_a_code_of_several_sides():
     X, y = load_digits(return_X_y=True)
     trees = PolytomyClassifier(DecisionTreeClassifier(), "auto", random_state=0)
-    assert {each.n_sides for each in trees.fit(X[::3], y[::3]).scheme_.partitions} == {4}
+    assert {each.n_sides for each in trees.fit(X[::6], y[::6]).scheme_.partitions} == {4}
 
 
 def test_every_dichotomy_is_trained_once_for_all_candidates():

@@ -120,8 +120,8 @@ def test_long_estimators_that_differ_only_at_the_end_have_different_descriptions
     [
         ({"test": 1.0}, "test must be between 0 and 1; got 1."),
         ({"test": 0.0}, "test must be between 0 and 1; got 0."),
-        ({"seed": -1}, "seed must be a non-negative integer; got -1."),
-        ({"seed": 0.5}, "seed must be a non-negative integer; got 0.5."),
+        ({"seed": -1}, "seed=-1 is too few. Use 0 or more."),
+        ({"seed": 0.5}, "seed=0.5 is not a whole number. Use 0 or more."),
     ],
 )
 def test_invalid_settings_are_errors(options, words):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from polytomy.inputs.sparse import is_sparse
 from polytomy.inputs.training_data import blocks_of
 from polytomy.routines.reference.linear import (
+    FOLD_REDUCTION,
     LARGEST_FORCING,
     LEAST_DECREASE,
     LEAST_FORCING,
@@ -27,7 +28,6 @@ from polytomy.routines.reference.linear import (
     LinearFits,
     LinearForm,
     first_bias,
-    fold_reduction,
 )
 
 Floats = NDArray[np.float64]
@@ -247,7 +247,7 @@ def fit_stacked_models(
         start = whole[own]
         sides, cost = _take(own, is_positive, costs[1 + fold])
         tolerances = largest[own], np.zeros(len(own)), small[own]
-        _minimise(shared, sides, cost, form, *tolerances, fold_reduction(form), start)
+        _minimise(shared, sides, cost, form, *tolerances, FOLD_REDUCTION, start)
         coefficients[own, 1 + fold] = start
         if needs_values:
             (held_out,) = (fold_of == fold).nonzero()

@@ -15,12 +15,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from polytomy.calibration.calibrators import (
-    Calibrator,
-    HeldOut,
-    UncalibratedMap,
-    fit_calibrators,
-)
+from polytomy.calibration.calibrators import Calibrator, HeldOut, UncalibratedMap, fit_calibrators
 from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import count_rows, take_rows
 from polytomy.inputs.sparse import is_sparse

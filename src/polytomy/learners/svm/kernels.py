@@ -13,19 +13,15 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
 from polytomy.errors import Argument, ArgumentError
 from polytomy.inputs.arguments import did_you_mean
+from polytomy.inputs.sparse import is_sparse
+from polytomy.inputs.training_data import blocks_of
 from polytomy.onnx_graph import Graph, Value
 from polytomy.routines.reference.kernels import KERNELS as FORMULAS
-from polytomy.routines.reference.kernels import (
-    KINDS,
-    blocks_of_samples,
-    entries_of,
-    exact_values,
-)
+from polytomy.routines.reference.kernels import KINDS, blocks_of_samples, entries_of, exact_values
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +39,7 @@ kernel values are zero, whatever the error.
 # The same for ONNX graphs, which cannot compute differences: errors are up to about 1e-12.
 _LARGEST_ONNX_EXPONENT = 1e4
 
-# Size of the blocks in which sparse rows are converted to dense, to compute differences.
+# Size of the blocks of dense rows in which differences are computed.
 _DENSE_BYTES = 2**24
 
 
@@ -165,7 +161,7 @@ class KernelFunction:
         if not self.is_of_distances:
             return self.from_products(_products(X, Y))
         moved_x, moved_y = X, Y
-        if not (_is_sparse(X) or _is_sparse(Y)):
+        if not (is_sparse(X) or is_sparse(Y)):
             centre = Y.mean(axis=0)
             moved_x, moved_y = X - centre, Y - centre
         squares = squared_lengths(moved_y)
@@ -371,7 +367,7 @@ def effective_gamma(gamma: float | str, n_features: int, variance: float) -> flo
 def variance_of(X: Any) -> float:
     """Return the variance of all values, dense or sparse."""
     X = _double(X)
-    return float(X.multiply(X).mean() - X.mean() ** 2 if _is_sparse(X) else X.var())
+    return float(X.multiply(X).mean() - X.mean() ** 2 if is_sparse(X) else X.var())
 
 
 def squared_lengths(X: Any) -> NDArray[Any]:
@@ -382,14 +378,32 @@ def squared_lengths(X: Any) -> NDArray[Any]:
     >>> squared_lengths(np.array([[3.0, 4.0], [0.0, 2.0]]))
     array([25.,  4.])
     """
-    if _is_sparse(X):
+    if is_sparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
     squares: NDArray[Any] = np.einsum("ij,ij->i", X, X)
     return squares
 
 
-def _is_sparse(X: Any) -> bool:
-    return bool(issparse(X))
+def spread_of(X: Any) -> float:
+    """Return the median squared distance of rows from their mean, dense or sparse.
+
+    It is the mean squared distance if most rows equal their mean.
+
+    Examples
+    --------
+    >>> spread_of(np.array([[0.0], [1.0], [2.0], [3.0], [9.0]]))
+    4.0
+    """
+    centre = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+    lengths = squared_lengths(X)
+    if is_sparse(X):
+        distances, rounding = lengths - 2.0 * (X @ centre) + centre @ centre, 1e-12
+    else:
+        blocks = blocks_of(len(X), 8 * len(centre), _DENSE_BYTES)
+        distances = np.concatenate([squared_lengths(X[block] - centre) for block in blocks])
+        rounding = 1e-28
+    distances[distances < rounding * lengths] = 0.0
+    return float(np.median(distances) or distances.mean())
 
 
 def _products(X: Any, Y: Any) -> NDArray[Any]:
@@ -398,8 +412,8 @@ def _products(X: Any, Y: Any) -> NDArray[Any]:
 
 
 def _double(X: Any) -> Any:
-    return X.tocsr().astype(np.float64) if _is_sparse(X) else np.asarray(X, dtype=np.float64)
+    return X.tocsr().astype(np.float64) if is_sparse(X) else np.asarray(X, dtype=np.float64)
 
 
 def _dense(X: Any) -> NDArray[np.float64]:
-    return np.asarray(X.toarray() if _is_sparse(X) else X)
+    return np.asarray(X.toarray() if is_sparse(X) else X)

@@ -23,10 +23,7 @@ from polytomy.inputs.rows import CONTAINER_LIMITS, machine_memory
 from polytomy.inputs.sparse import is_sparse
 from polytomy.inputs.training_data import blocks_of
 from polytomy.learners.problems import BinaryProblem
-from polytomy.learners.svm.kernels import (
-    KernelFunction,
-    squared_lengths,
-)
+from polytomy.learners.svm.kernels import KernelFunction, squared_lengths
 from polytomy.learners.svm.suitability import (
     NOT_COMPILED,
     UnsuitableError,

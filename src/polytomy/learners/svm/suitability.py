@@ -7,6 +7,7 @@ the C of linear classifiers that depends on the data in the same way.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,12 @@ from polytomy.errors import Argument, ArgumentError, PolytomyWarning, warn_calle
 from polytomy.inputs.rows import count_rows, refuse_dates
 from polytomy.inputs.sparse import is_sparse
 from polytomy.inputs.training_data import is_plain_array
-from polytomy.learners.preparation import copy_unfitted, side_labels, split_pipeline
+from polytomy.learners.preparation import (
+    copy_unfitted,
+    has_plain_attributes,
+    side_labels,
+    split_pipeline,
+)
 from polytomy.learners.svm.kernels import (
     LARGEST_DEGREE,
     Kernel,
@@ -27,7 +33,7 @@ from polytomy.learners.svm.kernels import (
     effective_gamma,
     find_kernel,
     has_scaled_C,
-    squared_lengths,
+    spread_of,
     uses_gamma,
     validate_parameters,
     variance_of,
@@ -43,8 +49,8 @@ _LARGEST = float(np.finfo(np.float32).max)
 # of 1e-16 times this: beyond it, even the kernel of a sample with itself is not one.
 _LARGEST_RBF_SQUARE = 1e9
 
-# C="scale" is this number divided by the mean squared length of the rows.
-_SCALED_C = 10.0
+# C="scale" is this number divided by the median squared distance of the rows from their mean.
+_SCALED_C = 3.0
 
 # There is a warning if C is more than so many times C="scale", for at least so many classes with
 # fewer than so many rows each.
@@ -76,7 +82,10 @@ def check_suitable(estimator: Any) -> Kernel:
         raise UnsuitableError("verbose=True asks for LIBSVM's own report")
     weights = np.ones(2)
     try:
-        validate_parameters(estimator)
+        if has_plain_attributes(estimator):
+            _validate_plain(**vars(estimator))
+        else:
+            validate_parameters(estimator)
         if estimator.class_weight is not None:
             sides = np.array(side_labels(estimator))
             weights = compute_class_weight(estimator.class_weight, classes=sides, y=sides)
@@ -88,6 +97,14 @@ def check_suitable(estimator: Any) -> Kernel:
     if not np.all(weights > 0):
         raise UnsuitableError("class_weight gives a side no weight")
     return kernel
+
+
+@lru_cache(typed=True)
+def _validate_plain(**parameters: Any) -> None:
+    """Raise ValueError if parameters of an SVC are invalid; it need not be asked twice."""
+    svc = SVC()
+    vars(svc).update(parameters)
+    validate_parameters(svc)
 
 
 def kernel_of(svc: SVC, X: Any) -> KernelFunction:
@@ -215,9 +232,10 @@ def _has_gamma_of_data(estimator: Any) -> bool:
 def fix_C(estimators: Sequence[Any], X: Any, n_classes: int) -> list[Any]:
     """Return the estimators, with ``C="scale"`` of linear classifiers replaced by a number.
 
-    The number is 10 divided by the mean squared length of the rows of X, so that the penalty does
-    not depend on the units of the features. An estimator that occurs several times is also a single
-    object in the result. Warns if the classes are many and small and C is far above that number.
+    The number is 3 divided by the median squared distance of the rows of X from their mean, so that
+    the penalty does not depend on the units of the features, their origin or a few long rows. An
+    estimator that occurs several times is also a single object in the result. Warns if the classes
+    are many and small and C is far above that number.
 
     Parameters
     ----------
@@ -228,7 +246,7 @@ def fix_C(estimators: Sequence[Any], X: Any, n_classes: int) -> list[Any]:
     Examples
     --------
     >>> fix_C([LinearSVC(C="scale")], [[0.0, 2.0], [6.0, 0.0]], n_classes=2)
-    [LinearSVC(C=0.5)]
+    [LinearSVC(C=0.3)]
     """
     different = {id(each): each for each in estimators}
     scaled = [key for key, each in different.items() if has_scaled_C(split_pipeline(each)[1])]
@@ -245,17 +263,17 @@ def fix_C(estimators: Sequence[Any], X: Any, n_classes: int) -> list[Any]:
                 ", or transform the data first.",
             )
     try:
-        mean_square = float(squared_lengths(as_numbers(X)).mean())
+        spread = spread_of(as_numbers(X))
     except (UnsuitableError, TypeError, ValueError):
         return list(estimators)  # training raises the error where the user expects it
-    C = _SCALED_C / mean_square if mean_square > 0.0 else 1.0
+    C = _SCALED_C / spread if spread > 0.0 else 1.0
     steep = [each for each in given if each.C > _FAR_ABOVE * C]
     if steep:
         warn_caller(
-            f"{type(steep[0]).__name__} with C={steep[0].C:g} hardly regularises: the mean squared "
-            f"length of the rows is {mean_square:.3g}, and there are fewer than {_FEW_OF_CLASS} "
-            f'rows for each of {n_classes} classes. C="scale", which is {C:.2g} for these rows, is '
-            "often faster and more accurate.",
+            f"{type(steep[0]).__name__} with C={steep[0].C:g} hardly regularises: the median "
+            f"squared distance of the rows from their mean is {spread:.3g}, and there are fewer "
+            f"than {_FEW_OF_CLASS} rows for each of {n_classes} classes. "
+            f'C="scale", which is {C:.2g} for these rows, is often faster and more accurate.',
             PolytomyWarning,
         )
     fixed = {key: copy_unfitted(different[key]).set_params(C=C) for key in scaled}

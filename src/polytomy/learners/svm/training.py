@@ -193,12 +193,13 @@ class GroupTrainer:
     def _train_numbers(self, numbers: Any, tasks: Sequence[Task], n_threads: int) -> list[Outcome]:
         listener, folds = self.work.listener, self.work.folds
         problems = [problem for _, problem in tasks]
+        sizes = [problem.n_samples for problem in problems]
         kernel = kernel_of(tasks[0][0][0], numbers)
         n_values = max(len(svcs) for svcs, _ in tasks)
         size = self.measure(numbers, problems, n_values)
         is_small = size.matrix <= _SMALL_MATRIX
         if size.matrix <= _BATCHED_MATRIX:
-            is_small |= max(problem.n_samples for problem in problems) <= SMALL_PROBLEM
+            is_small |= max(sizes) <= SMALL_PROBLEM
         of_machines = [problem for svcs, problem in tasks for _ in svcs]
         if not is_small and is_better_apart(of_machines, size.n_rows):
             listener.note(f"{len(of_machines)} small binaries each have their own kernel matrix.")
@@ -217,7 +218,6 @@ class GroupTrainer:
         count = "1 binary is" if len(of_machines) == 1 else f"{len(of_machines)} binaries are"
         listener.note(f"{count} trained on one matrix of {note}.")
         worker = self._worker(layout, matrix)
-        sizes = [problem.n_samples for problem in problems]
         most = _BATCH_SCORES // (n_values * len(layout.place))
         batches = list(divide_into_batches(tasks, sizes, _BATCH_SAMPLES, most))
         outcomes = _run(

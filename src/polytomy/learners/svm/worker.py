@@ -149,7 +149,7 @@ def _score(
     weights = np.zeros((matrix.n_rows, len(machines)))
     for fold, own in enumerate(coefficients):
         weights[columns, numbers] = own
-        samples = np.flatnonzero(fold_of == fold)
+        (samples,) = (fold_of == fold).nonzero()
         sums = matrix.sums(rows[samples], weights)
         if sums is None:
             return None

@@ -31,12 +31,7 @@ from polytomy.routines.compiled.kernels import (
     exponentials,
     squares_from_products,
 )
-from polytomy.routines.compiling import (
-    fused_entry,
-    fused_helper,
-    inlined_helper,
-    summing_helper,
-)
+from polytomy.routines.compiling import fused_entry, fused_helper, inlined_helper, summing_helper
 from polytomy.routines.reference.banks import Floats, Indices, SparseRows, Weights
 from polytomy.routines.reference.kernels import IS_OF_DISTANCES, Function
 from polytomy.routines.threads import run_aside, run_in_blocks
@@ -224,48 +219,6 @@ def _add_parts(
         own_squares = squares[own] if len(squares) else squares
         block = chosen, vectors, rows[own], centre, own_squares
         _add_dense_scores(*block, function, weights, scores, 0, n_users, stop)
-
-
-def imply_answers(
-    shares: NDArray[np.float64],
-    is_candidate: NDArray[np.bool_],
-    code: Weights,
-    answers: NDArray[np.float64],
-    is_needed: NDArray[np.bool_],
-) -> None:
-    """Set the answers that probabilities imply, and whether a binary is needed."""
-    cost = _COST_OF_VALUE * (answers.shape[1] + len(code[1]))
-    outputs = [answers, is_needed]
-    inputs = shares, is_candidate, code
-    run_in_blocks(_imply_answers, len(shares), *inputs, outputs=outputs, cost=cost)
-
-
-@fused_entry
-def _imply_answers(
-    shares: NDArray[np.float64],
-    is_candidate: NDArray[np.bool_],
-    code: Weights,
-    answers: NDArray[np.float64],
-    is_needed: NDArray[np.bool_],
-    begin: int,
-    end: int,
-    stop: Flag,
-) -> None:
-    starts, classes, signs = code
-    for sample in range(begin, end):
-        if stop[0] != 0:
-            return
-        for binary in range(answers.shape[1]):
-            difference, total = 0.0, 0.0
-            has_negative, has_positive = False, False
-            for t in range(starts[binary], starts[binary + 1]):
-                share = shares[sample, classes[t]]
-                difference += signs[t] * share
-                total += share
-                has_negative |= is_candidate[sample, classes[t]] and signs[t] < 0
-                has_positive |= is_candidate[sample, classes[t]] and signs[t] > 0
-            answers[sample, binary] = difference / total
-            is_needed[sample, binary] = has_negative and has_positive
 
 
 @fused_helper

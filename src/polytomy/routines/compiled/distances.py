@@ -3,9 +3,9 @@
 max_a min_b |a − b| does not need most of the distances: once some b is as close to a as the maximum
 so far, a cannot raise the maximum, and the search for its nearest b ends (Taha and Hanbury 2015).
 Four rules make searches end early. Points far from the mean of their own set come first as a, and
-last as b. The points b that ended recent searches are tried first. The second direction starts from
-the maximum of the first. And a point a is skipped if its path through the mean of its own set to
-some b is short enough.
+last as b. The blocks of points that ended recent searches are tried first. The second direction
+starts from the maximum of the first. And a point a is skipped if its path through the mean of its
+own set to some b is short enough.
 
 Points are stored in blocks of eight, features before points, so that computing the distances to a
 whole block is hardly slower than one distance. All are sums of squared differences, so nothing
@@ -25,7 +25,7 @@ from polytomy.routines.threads import run_in_blocks
 
 _COST_OF_POINT = 250.0  # approximate nanoseconds for each point of a pair of sets
 _LANES = 8  # points per block, unrolled in `_nearest_of_block`
-_LATEST = 2  # blocks of points that ended recent searches
+_LATEST = 4  # number of blocks that ended recent searches
 _ROUNDING_FACTOR = 1 + 1e-9  # far more than rounding can add to the sum of two distances
 
 Floats = NDArray[np.float64]
@@ -94,13 +94,9 @@ def _directed(sets: _Sets, i: int, j: int, farthest: float, stop: NDArray[np.int
     starts, bounds, blocks, means, radii = sets
     n_features = means.shape[1]
     a, squares, n_kept = np.empty(n_features), np.empty(_LANES), 0
-    latest = np.empty((_LATEST, n_features, _LANES))
+    latest = np.full(_LATEST, bounds[j])
     for k in range(n_features):
         a[k] = means[i, k]
-        for block in range(_LATEST):
-            near = min(bounds[j] + block, bounds[j + 1] - 1)
-            for lane in range(_LANES):
-                latest[block, k, lane] = blocks[near, k, lane]
     _nearest_of_block(a, blocks, bounds[j], squares)
     from_mean = np.sqrt(squares[0])
     for number in range(starts[i + 1] - starts[i] - 1, -1, -1):
@@ -112,22 +108,16 @@ def _directed(sets: _Sets, i: int, j: int, farthest: float, stop: NDArray[np.int
         for k in range(len(a)):
             a[k] = blocks[bounds[i] + number // _LANES, k, number % _LANES]
         nearest = np.inf
-        for block in range(_LATEST):
-            nearest = min(nearest, _nearest_of_block(a, latest, block, squares))
-            if nearest <= farthest:
-                break
-        if nearest <= farthest:
-            continue
-        for block in range(bounds[j], bounds[j + 1]):
+        for block in latest:
+            if nearest > farthest:
+                nearest = min(nearest, _nearest_of_block(a, blocks, block, squares))
+        block = bounds[j]
+        while nearest > farthest and block < bounds[j + 1]:
             nearest = min(nearest, _nearest_of_block(a, blocks, block, squares))
             if nearest <= farthest:
-                place, lane = n_kept % (_LATEST * _LANES), 0
-                for other in range(1, _LANES):
-                    lane = other if squares[other] < squares[lane] else lane
-                for k in range(len(a)):
-                    latest[place // _LANES, k, place % _LANES] = blocks[block, k, lane]
+                latest[n_kept % _LATEST] = block
                 n_kept += 1
-                break
+            block += 1
         farthest = max(farthest, nearest)
     return farthest
 

@@ -13,12 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.routines.compiled.linear_systems import solve_positive
-from polytomy.routines.compiling import (
-    fused_entry,
-    fused_helper,
-    inlined_helper,
-    summing_helper,
-)
+from polytomy.routines.compiling import fused_entry, fused_helper, inlined_helper, summing_helper
 from polytomy.routines.reference.linear import (
     FOLD_REDUCTION,
     LARGEST_FORCING,
@@ -119,7 +114,6 @@ def _fit_linear_models(
         most_samples = max(most_samples, starts[k + 1] - starts[k])
     work = _new_workspace(most_samples, samples.n_features + 1, form)
     whole_z, whole_way_of = np.empty(most_samples), np.empty(most_samples)
-    reduction = FOLD_REDUCTION if form.is_logistic else 1.0
     for k in range(n_problems):
         first, last = starts[k], starts[k + 1]
         n, own_rows, y = last - first, rows[first:last], signs[first:last]
@@ -144,7 +138,7 @@ def _fit_linear_models(
             for t in range(n):
                 work.z[t], work.way_of[t] = whole_z[t], whole_way_of[t]
             problem = _Problem(samples, form, own_rows, y, costs[1 + fold, first:last])
-            target = _Target(largest[k], 0.0, small, reduction)
+            target = _Target(largest[k], 0.0, small, FOLD_REDUCTION)
             _minimise(problem, work, target, way, own, stop)
             for t in range(n):
                 if fold_of[first + t] == fold:

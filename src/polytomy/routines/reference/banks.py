@@ -113,36 +113,6 @@ def add_parts(
         add_dense_scores(*block, squares[own], function, weights, scores)
 
 
-def imply_answers(
-    shares: NDArray[np.float64],
-    is_candidate: NDArray[np.bool_],
-    code: Weights,
-    answers: NDArray[np.float64],
-    is_needed: NDArray[np.bool_],
-) -> None:
-    """Set the answers that probabilities imply, and whether a binary is needed.
-
-    Parameters
-    ----------
-    shares : array of shape (n_samples, n_classes), positive
-    is_candidate : array of that shape
-    code : (starts, classes, signs)
-        Binary b has the classes and their sides, −1 or 1, from `starts[b]` to `starts[b + 1]`.
-    answers : array of shape (n_samples, n_binaries), set to P(+1) − P(−1) among the classes of b
-    is_needed : array of that shape, set to whether both sides have candidates
-    """
-    starts, classes, signs = code
-    spend(2e-5 * answers.shape[1] + 2e-8 * len(shares) * len(classes))
-    for binary, own in enumerate(map(slice, starts[:-1], starts[1:])):
-        chosen = shares[:, classes[own]]
-        answers[:, binary] = chosen @ signs[own] / chosen.sum(axis=1)
-        candidates = is_candidate[:, classes[own]]
-        has_negative, has_positive = (
-            (candidates & (signs[own] == side)).any(axis=1) for side in (-1, 1)
-        )
-        is_needed[:, binary] = has_negative & has_positive
-
-
 def add_sparse_scores(
     samples: SparseRows,
     vectors: SparseRows,

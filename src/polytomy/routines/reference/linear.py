@@ -31,8 +31,8 @@ from polytomy.routines.dispatch import spend
 Floats = NDArray[np.float64]
 
 FOLD_REDUCTION = 1e-3
-"""With the logistic loss, the gradient of a fold model must be at most this fraction of its value
-at the solution for all samples: if all losses are small, that may already be within the tolerance.
+"""The gradient of a fold model must be at most this fraction of its value at the solution for all
+samples: if all losses are small, that may already be within the tolerance.
 """
 
 MOST_SOLVED = 512
@@ -163,7 +163,7 @@ def fit_linear_models(
             if problems.is_trained[k, fold]:
                 by_fold, _, _, _ = _minimise(
                     own_samples, y, costs[1 + fold], form, largest, 0.0, small,
-                    fold_reduction(form), coefficients[k, 1 + fold],
+                    FOLD_REDUCTION, coefficients[k, 1 + fold],
                 )  # fmt: skip
             values[own][held_out == fold] = by_fold[held_out == fold]
         values[own][held_out < 0] = z[held_out < 0]
@@ -179,11 +179,6 @@ def choose_forcing(progress: float, share: float) -> float:
     share : fraction of samples that have a curvature; if small, exact directions are cheap
     """
     return float(min(LARGEST_FORCING, np.sqrt(progress), max(share, LEAST_FORCING)))
-
-
-def fold_reduction(form: LinearForm) -> float:
-    """Return the fraction of its initial value to which a fold model's gradient must fall."""
-    return FOLD_REDUCTION if form.is_logistic else 1.0
 
 
 def first_bias(y: Floats, cost: Floats, form: LinearForm) -> float:

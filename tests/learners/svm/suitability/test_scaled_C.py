@@ -1,5 +1,7 @@
-"""C="scale" of linear classifiers: ten over the mean squared length of the rows."""
+"""C="scale" of linear classifiers: 3 over the median squared distance of rows from their mean."""
 
+import math
+import statistics
 import warnings
 
 import numpy as np
@@ -24,20 +26,47 @@ def blobs():
 
 @pytest.mark.parametrize("kind", [LogisticRegression, LinearSVC])
 @pytest.mark.parametrize("convert", [np.asarray, scipy.sparse.csr_array, np.ndarray.tolist])
-def test_it_is_ten_over_the_mean_squared_length_of_the_rows(kind, convert, blobs):
+def test_it_is_three_over_the_median_squared_distance_of_rows_from_their_mean(kind, convert, blobs):
     X, _ = blobs
     shared, other = kind(C="scale"), kind(C=2.0)
     first, second, third = fix_C([shared, other, shared], convert(X), n_classes=4)
-    lengths = [sum(value**2 for value in row) for row in X.tolist()]
-    np.testing.assert_allclose(first.C, 10 / (sum(lengths) / len(lengths)), rtol=1e-12)
+    mean = [statistics.fmean(column) for column in X.T.tolist()]
+    squares = [math.dist(row, mean) ** 2 for row in X.tolist()]
+    np.testing.assert_allclose(first.C, 3 / statistics.median(squares), rtol=1e-12)
     assert first is third
     assert second is other
     assert shared.C == "scale"
 
 
-def test_rows_without_length_have_the_usual_C():
-    (fixed,) = fix_C([LinearSVC(C="scale")], np.zeros((4, 2)), n_classes=2)
+@pytest.mark.parametrize("convert", [np.asarray, scipy.sparse.csr_array])
+def test_equal_rows_have_the_usual_C(convert):
+    (fixed,) = fix_C([LinearSVC(C="scale")], convert(np.full((7, 2), 0.1)), n_classes=2)
     assert fixed.C == 1.0
+
+
+@pytest.mark.parametrize("convert", [np.asarray, scipy.sparse.csr_array])
+def test_it_is_three_over_the_mean_if_most_rows_equal_their_mean(convert):
+    X = np.full((8, 1), 3.0)
+    X[:2] = [[1.0], [5.0]]
+    (fixed,) = fix_C([LinearSVC(C="scale")], convert(X), n_classes=2)
+    np.testing.assert_allclose(fixed.C, 3 / (8 / 8))
+
+
+def _spread(X):
+    return 3 / fix_C([LinearSVC(C="scale")], X, n_classes=4)[0].C
+
+
+def test_it_does_not_depend_on_the_origin(blobs):
+    X, _ = blobs
+    np.testing.assert_allclose(_spread(X + 1e6), _spread(X), rtol=1e-9)
+
+
+def test_a_long_row_only_moves_the_mean(blobs):
+    X, _ = blobs
+    longer = X.copy()
+    longer[np.linalg.norm(X - X.mean(axis=0), axis=1).argmax()] *= 20
+    shift = np.linalg.norm(longer.mean(axis=0) - X.mean(axis=0))
+    assert abs(_spread(longer) ** 0.5 - _spread(X) ** 0.5) <= shift
 
 
 @pytest.mark.parametrize("kind", [LogisticRegression, LinearSVC])
@@ -92,25 +121,25 @@ def test_pipelines_need_shared_preprocessing(blobs):
     with pytest.raises(ArgumentError, match=message):
         pt.PolytomyClassifier(pipeline, random_state=0).fit(X, y)
     shared = pt.PolytomyClassifier(pipeline, shared_preprocessing=True, random_state=0).fit(X, y)
-    # Standardised rows of three features have a mean squared length of three.
-    np.testing.assert_allclose(shared.estimators_[0].C, 10 / 3)
+    squares = (((X - X.mean(axis=0)) / X.std(axis=0)) ** 2).sum(axis=1)
+    np.testing.assert_allclose(shared.estimators_[0].C, 3 / np.median(squares))
 
 
 def test_a_large_C_for_many_small_classes_is_warned_of():
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(50), 4)
     X = rng.normal(size=(50, 10))[y] + rng.normal(scale=0.1, size=(200, 10))
-    mean_square = (X**2).sum() / 200
+    spread = np.median(((X - X.mean(axis=0)) ** 2).sum(axis=1))
     message = (
-        rf"^LogisticRegression with C=400 hardly regularises: the mean squared length of the rows "
-        rf"is {mean_square:.3g}, and there are fewer than 30 rows for each of 50 classes\. "
-        rf'C="scale", which is {10 / mean_square:.2g} for these rows, is often faster'
+        rf"^LogisticRegression with C=400 hardly regularises: the median squared distance of the "
+        rf"rows from their mean is {spread:.3g}, and there are fewer than 30 rows for each of 50 "
+        rf'classes\. C="scale", which is {3 / spread:.2g} for these rows, is often faster'
     )
     with pytest.warns(PolytomyWarning, match=message):
         fix_C([LogisticRegression(C=400)], X, 50)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        fix_C([LogisticRegression(C=20)], X, 50)
+        fix_C([LogisticRegression(C=5)], X, 50)
         fix_C([LogisticRegression(C=400)], X, 49)
         fix_C([LogisticRegression(C=400)], np.tile(X, (8, 1)), 50)
         fix_C([LogisticRegression(C="scale"), SVC(C=400)], X, 50)

@@ -230,9 +230,7 @@ def _parse_file(file: str) -> Scheme:
 
     texts = read_info(file).schemes
     if len(texts) != 1:
-        raise ArgumentError(
-            f"{file} has {len(texts)} schemes, not one. See them with polytomy info."
-        )
+        raise ArgumentError(f"{file} has {len(texts)} schemes; polytomy info lists them.")
     return parse(texts[0], file)
 
 

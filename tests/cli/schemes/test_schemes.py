@@ -177,7 +177,7 @@ def test_the_scheme_of_a_saved_model_can_be_shown(polytomy, here):
     pt.save(tree, "tree.polytomy")
     assert polytomy("show", "tree.polytomy") == (0, tree.scheme_.draw() + "\n", "")
     pt.save(tree.set_params(scheme=["tree", "one-vs-rest"]).fit(X, y), "pool.polytomy")
-    words = "pool.polytomy has 2 schemes, not one. See them with polytomy info.\n"
+    words = "pool.polytomy has 2 schemes; polytomy info lists them.\n"
     assert polytomy("show", "pool.polytomy") == (2, "", f"polytomy: {words}")
 
 

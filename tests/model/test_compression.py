@@ -29,7 +29,9 @@ N_CLASSES = 6
 @pytest.fixture(scope="module")
 def digits():
     X, y = load_digits(n_class=N_CLASSES, return_X_y=True)
-    return X[::4], y[::4], X[1::4], y[1::4]
+    part = np.arange(len(y)) % 8
+    is_train, is_new = part < 3, (part >= 3) & (part < 6)
+    return X[is_train], y[is_train], X[is_new], y[is_new]
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +66,7 @@ def test_the_loss_that_is_told_is_that_on_new_samples(digits, exact, fast):
     _, _, X, y = digits
     change = exact.score(X, y) - fast.score(X, y)
     told = fast.compression_
-    # Both are means over about 270 samples, so their errors are about equal.
+    # Both are means over about 400 samples, so their errors are about equal.
     assert abs(change - told.accuracy_loss) < 4 * np.sqrt(2) * max(told.accuracy_loss_error, 0.004)
     assert told.n_samples == len(digits[0])
 
@@ -321,7 +323,7 @@ def test_fitted_models_need_samples_that_they_have_not_seen(digits):
     with pytest.raises(ArgumentError, match=r"given fitted.*Pass other samples"):
         exact.compress(X[rows], y[rows])
     new = y_new < 2
-    fast = exact.compress(X_new[new], y_new[new], method="cascade", max_accuracy_loss=1.0)
+    fast = exact.compress(X_new[new], y_new[new], method="borders", max_accuracy_loss=1.0)
     assert fast.score(X_new[new], y_new[new]) > 0.95
 
 
@@ -338,19 +340,19 @@ def test_too_few_samples_are_refused(digits, exact, method, n_least):
         exact.compress(X, y, method=method)
 
 
-@pytest.mark.parametrize(("n_samples", "sizes"), [(399, []), (400, [200]), (449, [200])])
+@pytest.mark.parametrize(("n_samples", "sizes"), [(399, []), (400, [200]), (405, [200])])
 def test_there_are_at_most_half_as_many_features_as_samples(digits, exact, n_samples, sizes):
     X, y = digits[0][:n_samples], digits[1][:n_samples]
     candidates = compression._build_candidates(teach(exact, X, y), X, "fourier", None, print)
     assert [candidate.size for candidate in candidates] == sizes
 
 
-@pytest.mark.parametrize("method", ["fourier", "cascade"])
-def test_two_classes_with_text_labels(method):
+@pytest.mark.parametrize(("method", "n_train"), [("fourier", 400), ("cascade", 90)])
+def test_two_classes_with_text_labels(method, n_train):
     X, y = make_blobs(800, 5, centers=[[0] * 5, [4] * 5], random_state=0)
     names = np.array(["zero", "one"])[y]
-    exact = PolytomyClassifier(SVC(), random_state=0).fit(X[:400], names[:400])
-    fast = exact.compress(X[:400], names[:400], method=method, max_accuracy_loss=1.0)
+    exact = PolytomyClassifier(SVC(), random_state=0).fit(X[:n_train], names[:n_train])
+    fast = exact.compress(X[:n_train], names[:n_train], method=method, max_accuracy_loss=1.0)
     assert fast.score(X[400:], names[400:]) > 0.97
 
 

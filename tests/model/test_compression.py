@@ -323,7 +323,7 @@ def test_fitted_models_need_samples_that_they_have_not_seen(digits):
     with pytest.raises(ArgumentError, match=r"given fitted.*Pass other samples"):
         exact.compress(X[rows], y[rows])
     new = y_new < 2
-    fast = exact.compress(X_new[new], y_new[new], method="borders", max_accuracy_loss=1.0)
+    fast = exact.compress(X_new[new], y_new[new], method="cascade", max_accuracy_loss=1.0)
     assert fast.score(X_new[new], y_new[new]) > 0.95
 
 
@@ -347,12 +347,12 @@ def test_there_are_at_most_half_as_many_features_as_samples(digits, exact, n_sam
     assert [candidate.size for candidate in candidates] == sizes
 
 
-@pytest.mark.parametrize(("method", "n_train"), [("fourier", 400), ("cascade", 90)])
-def test_two_classes_with_text_labels(method, n_train):
+@pytest.mark.parametrize("method", ["fourier", "cascade"])
+def test_two_classes_with_text_labels(method):
     X, y = make_blobs(800, 5, centers=[[0] * 5, [4] * 5], random_state=0)
     names = np.array(["zero", "one"])[y]
-    exact = PolytomyClassifier(SVC(), random_state=0).fit(X[:n_train], names[:n_train])
-    fast = exact.compress(X[:n_train], names[:n_train], method=method, max_accuracy_loss=1.0)
+    exact = PolytomyClassifier(SVC(), random_state=0).fit(X[:400], names[:400])
+    fast = exact.compress(X[:400], names[:400], method=method, max_accuracy_loss=1.0)
     assert fast.score(X[400:], names[400:]) > 0.97
 
 

@@ -29,9 +29,7 @@ N_CLASSES = 6
 @pytest.fixture(scope="module")
 def digits():
     X, y = load_digits(n_class=N_CLASSES, return_X_y=True)
-    part = np.arange(len(y)) % 8
-    is_train, is_new = part < 3, (part >= 3) & (part < 6)
-    return X[is_train], y[is_train], X[is_new], y[is_new]
+    return X[::2], y[::2], X[1::2], y[1::2]
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +64,7 @@ def test_the_loss_that_is_told_is_that_on_new_samples(digits, exact, fast):
     _, _, X, y = digits
     change = exact.score(X, y) - fast.score(X, y)
     told = fast.compression_
-    # Both are means over about 400 samples, so their errors are about equal.
+    # Both are means over hundreds of samples, so their errors are about equal.
     assert abs(change - told.accuracy_loss) < 4 * np.sqrt(2) * max(told.accuracy_loss_error, 0.004)
     assert told.n_samples == len(digits[0])
 
@@ -340,7 +338,7 @@ def test_too_few_samples_are_refused(digits, exact, method, n_least):
         exact.compress(X, y, method=method)
 
 
-@pytest.mark.parametrize(("n_samples", "sizes"), [(399, []), (400, [200]), (405, [200])])
+@pytest.mark.parametrize(("n_samples", "sizes"), [(399, []), (400, [200]), (449, [200])])
 def test_there_are_at_most_half_as_many_features_as_samples(digits, exact, n_samples, sizes):
     X, y = digits[0][:n_samples], digits[1][:n_samples]
     candidates = compression._build_candidates(teach(exact, X, y), X, "fourier", None, print)

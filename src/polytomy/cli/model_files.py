@@ -161,7 +161,7 @@ def compress(
     The data is that of training, or other labelled samples.
 
     Example: `polytomy train iris.csv -o m.polytomy && polytomy compress m.polytomy iris.csv
-    -o fast.polytomy --method fourier`
+    -o fast.polytomy --method cascade`
     """
     check_output(output, model, data)
     loaded = _load_to_change(model, output, using, "compressed")

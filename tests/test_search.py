@@ -27,7 +27,7 @@ from polytomy import PolytomyClassifier
 from polytomy.errors import ArgumentError, ClassOrderWarning
 from polytomy.search import SchemeSearchCV
 from polytomy.selection.candidates import candidates_from
-from polytomy.selection.race import configure
+from polytomy.selection.measuring import configure
 
 CANDIDATES = ["one-vs-one", "tree"]
 

@@ -55,14 +55,8 @@ from polytomy.selection.candidates import (
     separates_many_classes,
 )
 from polytomy.selection.choice import choose_members, choose_runner, score_pool, tabulate_race
-from polytomy.selection.race import (
-    Race,
-    RaceSetup,
-    comparison_folds,
-    configure,
-    find_metric,
-    run_race,
-)
+from polytomy.selection.measuring import RaceSetup, configure
+from polytomy.selection.race import Race, comparison_folds, find_metric, run_race
 
 
 def _is_nan(value: Any) -> bool:

@@ -29,20 +29,16 @@ from polytomy.selection.candidates import (
     describe_error,
     separates_many_classes,
 )
-from polytomy.selection.race import (
+from polytomy.selection.measuring import (
     Entry,
-    Fold,
     FoldMeasurer,
     FoldResult,
     Progress,
-    Race,
     RaceSetup,
     Runner,
     count_samples,
-    find_metric,
-    make_schemes,
-    warn_of_failures,
 )
+from polytomy.selection.race import Fold, Race, find_metric, make_schemes, warn_of_failures
 
 Floats = NDArray[np.float64]
 

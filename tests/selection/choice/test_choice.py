@@ -7,7 +7,8 @@ from hypothesis.extra.numpy import arrays
 
 from polytomy.selection.candidates import Candidate
 from polytomy.selection.choice import choose_runner, pareto_set
-from polytomy.selection.race import FoldResult, Race, Runner
+from polytomy.selection.measuring import FoldResult, Runner
+from polytomy.selection.race import Race
 
 
 def runner(name, losses, cost):

@@ -1,0 +1,443 @@
+"""What candidates do on one fold: their binaries are trained together, and judged on held-out rows.
+
+Every dichotomy that occurs in several candidates with the same parameters is trained once. Support
+vector machines that differ only in C are trained together, on one kernel matrix, starting from the
+solution for a smaller C. If a solver needs only the scores of such machines, nothing is calibrated,
+and all folds share the kernel matrix too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.svm import SVC
+
+from polytomy.inputs.numbers import check_weights
+from polytomy.inputs.rows import group_rows, take_columns, take_rows
+from polytomy.inputs.seeds import partition_seeds
+from polytomy.learners.preparation import takes_pairwise_values
+from polytomy.learners.problems import binary_problem, count_models
+from polytomy.learners.svm.grid import KernelGrid
+from polytomy.learners.svm.suitability import UnsuitableError, family_of
+from polytomy.learners.workload import TrainingListener, TrainingOptions
+from polytomy.metrics import JudgedSamples, Metric
+from polytomy.model.arrangement import facts_from, resolve_solvers
+from polytomy.model.composition import Composition
+from polytomy.model.fitting import TrainingPlan, fit_binaries, plan_training
+from polytomy.scheme import Scheme, SchemeEnsemble
+from polytomy.selection.candidates import Candidate
+from polytomy.solvers import METHODS
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+Progress = Callable[[int], AbstractContextManager[TrainingListener]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RaceSetup:
+    """What all candidates of a race have in common: the data, and how binaries are trained.
+
+    Attributes
+    ----------
+    X, y : the data, checked
+    estimator : the two-class estimator
+    training : TrainingOptions, for all rows
+    models, class_order : as in the classifier; there is no warning if a candidate needs an order
+    """
+
+    X: Any
+    y: NDArray[Any]
+    estimator: Any
+    training: TrainingOptions
+    models: Mapping[str, Any] | None = None
+    class_order: Sequence[Any] | None = None
+
+    @property
+    def sample_weight(self) -> Floats:
+        """The weight of each sample; ones if there are none."""
+        return check_weights(self.training.arguments.given_weight, len(self.y))
+
+    def samples(self, rows: Rows, training_rows: Rows) -> Any:
+        """Return some samples; for a kernel matrix, with the columns of the training samples."""
+        X = take_rows(self.X, rows)
+        return take_columns(X, training_rows) if takes_pairwise_values(self.estimator) else X
+
+
+class FoldResult(NamedTuple):
+    """What a candidate did on one fold.
+
+    Attributes
+    ----------
+    scores : the value of each metric by name; NaN where it does not apply
+    losses : the losses to compare with other candidates: one per sample, or one for the fold
+    weight : the weight of each loss
+    fit_seconds, predict_seconds : float, as if this had been the only candidate
+    n_binaries, n_training_samples : int, of its scheme
+    probabilities : array of shape (n_held_out, n_classes), if they are kept for a pool
+    """
+
+    scores: Mapping[str, float]
+    losses: Floats
+    weight: Floats
+    fit_seconds: float
+    predict_seconds: float
+    n_binaries: int
+    n_training_samples: int
+    probabilities: Any = None
+
+
+@dataclass(eq=False)
+class Runner:
+    """A candidate and its results so far.
+
+    Attributes
+    ----------
+    candidate : Candidate
+    folds : what it did on each fold
+    reason : why it was dropped; empty if it was not
+    error : the error of its training or prediction, if it failed
+    stand_ins : what its votes did on each fold, without calibration, if it was screened
+    """
+
+    candidate: Candidate
+    folds: list[FoldResult] = field(default_factory=list)
+    reason: str = ""
+    error: Exception | None = None
+    stand_ins: list[FoldResult] = field(default_factory=list)
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds it was measured on."""
+        return len(self.folds)
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it has a loss that can be compared with others."""
+        return bool(self.folds) and all(np.isfinite(each.losses).all() for each in self.folds)
+
+
+Entry = tuple[Runner, Scheme | SchemeEnsemble]
+
+
+def is_trained_without_calibration(candidate: Candidate, calibration: Any) -> bool:
+    """Return whether the binaries of a candidate in a grid of parameters are not calibrated.
+
+    Votes use only the sign of a score, as in SVC, so they need no calibration unless it is
+    requested by name.
+
+    Parameters
+    ----------
+    candidate : Candidate
+    calibration : the parameter of the classifier
+
+    Examples
+    --------
+    >>> votes = Candidate("pairs, C=1", "one-vs-one", "hamming", {"C": 1}, SVC(C=1), "pairs")
+    >>> [is_trained_without_calibration(votes, each) for each in ("auto", "sigmoid")]
+    [True, False]
+    """
+    if candidate.estimator is None or candidate.gives_probabilities:
+        return False
+    is_automatic = isinstance(calibration, str) and calibration == "auto"
+    uses_only_signs = (
+        isinstance(candidate.solver, str) and METHODS[candidate.solver].uses_only_signs
+    )
+    return calibration is None or (is_automatic and uses_only_signs)
+
+
+def configure(classifier: Any, candidate: Candidate) -> Any:
+    """Return the classifier that a candidate stands for, with the parameters that were scored.
+
+    Parameters
+    ----------
+    classifier : unfitted PolytomyClassifier, with the parameters that all candidates share
+    candidate : Candidate
+    """
+    configured = clone(classifier).set_params(scheme=candidate.scheme, solver=candidate.solver)
+    if candidate.estimator is not None:
+        configured.set_params(estimator=clone(candidate.estimator))
+    if is_trained_without_calibration(candidate, classifier.calibration):
+        configured.set_params(calibration=None)
+    return configured
+
+
+@dataclass(eq=False)
+class FoldMeasurer:
+    """Measures candidates on one fold after another.
+
+    Attributes
+    ----------
+    setup : RaceSetup
+    metrics : metrics to measure; the first one decides
+    keeps_probabilities : whether results keep the probabilities of held-out samples
+    is_screening : whether the votes of candidates are measured, without calibration
+    """
+
+    setup: RaceSetup
+    metrics: Sequence[Metric]
+    keeps_probabilities: bool = False
+    is_screening: bool = False
+
+    def can_screen(self, candidate: Candidate) -> bool:
+        """Return whether a calibrated candidate has votes from shared kernel matrices."""
+        calibration = self.setup.training.calibration
+        return (
+            self.metrics[0].name == "accuracy"
+            and isinstance(candidate.scheme, str)
+            and candidate.scheme == "one-vs-one"
+            and type(candidate.estimator) is SVC
+            and isinstance(calibration, str)
+            and not is_trained_without_calibration(candidate, calibration)
+            and self.kernel_grid is not None
+        )
+
+    def measure(
+        self, entries: Sequence[Entry], rows: Rows, held_out: Rows, progress: Progress | None = None
+    ) -> None:
+        """Add the results on held-out rows, after training on others, to the runners.
+
+        Parameters
+        ----------
+        entries : runners, each with its scheme for the training rows
+        rows, held_out : rows of the data
+        progress : context manager that takes the number of partitions of a fold
+        """
+        training = self.setup.training.take(rows)
+        together: dict[Any, tuple[TrainingOptions, list[Entry]]] = {}
+        for entry in entries:
+            candidate = entry[0].candidate
+            estimator = candidate.estimator
+            options = replace(training, wants_probabilities=True)
+            if self.is_screening or is_trained_without_calibration(candidate, training.calibration):
+                options = replace(training, calibration=None, final_calibration=None)
+            key = (
+                family_of(estimator) if type(estimator) is SVC else id(estimator),
+                options.calibration is None,
+                id(options.final_calibration),
+            )
+            together.setdefault(key, (options, []))[1].append(entry)
+        batches = [
+            _Batch(self, rows, held_out, options, self._divide(own))
+            for options, own in together.values()
+        ]
+        bar: AbstractContextManager[TrainingListener | None] = nullcontext(None)
+        if progress is not None:
+            bar = progress(sum(batch.n_to_train for batch in batches))
+        with bar as listener:
+            for batch in batches:
+                self._measure(batch, TrainingListener() if listener is None else listener)
+
+    def _measure(self, batch: _Batch, listener: TrainingListener) -> None:
+        """Measure the candidates of a batch; if they fail, one by one, noting the errors."""
+        entries = [entry for point in batch.points for entry in point.entries]
+        n_before = [runner.n_folds for runner, _ in entries]
+        try:
+            batch.measure(listener)
+        except Exception as error:
+            if len(entries) == 1:
+                entries[0][0].error = error
+                return
+            for entry, n_folds in zip(entries, n_before, strict=True):
+                if entry[0].n_folds == n_folds:
+                    self._measure(replace(batch, points=self._divide([entry])), listener)
+
+    def _divide(self, entries: Sequence[Entry]) -> list[_Point]:
+        """Return the entries by their parameters, each with the dichotomies that it needs."""
+        setup = self.setup
+        by_estimator: dict[int, list[Entry]] = {}
+        for entry in entries:
+            by_estimator.setdefault(id(entry[0].candidate.estimator), []).append(entry)
+        points = []
+        for own in by_estimator.values():
+            estimator = own[0][0].candidate.estimator
+            estimator = setup.estimator if estimator is None else estimator
+            schemes = [scheme for _, scheme in own]
+            plan = plan_training(schemes, setup.training.classes, estimator, setup.models)
+            points.append(_Point(estimator, own, plan))
+        return points
+
+    @cached_property
+    def kernel_grid(self) -> KernelGrid | None:
+        """The kernel matrices of all the data, or None if they cannot be used."""
+        X, training = self.setup.X, self.setup.training
+        try:
+            return KernelGrid(X, training.class_indices, training.memory_budget, training.n_jobs)
+        except UnsuitableError:
+            return None
+
+    def judge(
+        self, candidate: Candidate, held_out: Rows, scores: Floats, winners: NDArray[np.intp]
+    ) -> tuple[dict[str, float], Floats, Floats]:
+        """Return the value of each metric, the losses to compare, and their weights."""
+        training = self.setup.training
+        weight = check_weights(self.setup.sample_weight[held_out], len(held_out))
+        truth, labels = training.class_indices[held_out], training.classes.tolist()
+        known = facts_from(candidate.solver)
+        judged = JudgedSamples(truth, scores, weight, labels, winners, known)
+        values = {
+            each.name: each.function(judged) if each.can_judge(judged) else np.nan
+            for each in self.metrics
+        }
+        deciding = self.metrics[0]
+        if deciding.losses is None:
+            return values, np.array([deciding.as_loss(values[deciding.name])]), np.ones(1)
+        return values, deciding.losses(judged), weight
+
+
+class _Point(NamedTuple):
+    """Candidates of a batch that have the same parameters, and the dichotomies that they need."""
+
+    estimator: Any
+    entries: list[Entry]
+    plan: TrainingPlan
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Batch:
+    """Candidates that are trained together, on one fold."""
+
+    measurer: FoldMeasurer
+    rows: Rows
+    held_out: Rows
+    options: TrainingOptions
+    points: list[_Point]
+
+    @property
+    def n_to_train(self) -> int:
+        """Number of models to train."""
+        return sum(count_models(point.plan.dichotomies) for point in self.points)
+
+    def measure(self, listener: TrainingListener) -> None:
+        """Train all binaries, and add the results of each candidate to its runner."""
+        is_on_grid = self.options.calibration is None and self._measure_on_grid(listener)
+        if not is_on_grid and not self.measurer.is_screening:
+            self._measure(listener)
+
+    def _measure(self, listener: TrainingListener) -> None:
+        setup, options = self.measurer.setup, self.options
+        dichotomies = [each for point in self.points for each in point.plan.dichotomies]
+        # All parameters have the same seeds, as if each of them had been tried alone.
+        numbers = [len(point.plan.dichotomies) for point in self.points]
+        seeds = partition_seeds(options.random_state, max(numbers))
+        trained = fit_binaries(
+            dichotomies,
+            setup.samples(self.rows, self.rows),
+            options,
+            listener,
+            seeds=[seed for n in numbers for seed in seeds[:n]],
+        )
+        X = setup.samples(self.held_out, self.rows)
+        first = 0
+        for point, n_own in zip(self.points, numbers, strict=True):
+            for number, (runner, _) in enumerate(point.entries):
+                candidate, columns = runner.candidate, point.plan.columns_of(number)
+                own = trained.take([first + column for column in columns])
+                started = perf_counter()
+                composition = point.plan.only(number).compose(own, candidate.solver)
+                fit_seconds = own.seconds + perf_counter() - started
+                predict_seconds, scores = _time_scores(composition, X)
+                winners = composition.winners(scores)
+                self._note(
+                    runner, point.plan, columns, scores, winners, fit_seconds, predict_seconds
+                )
+            first += n_own
+
+    def _measure_on_grid(self, listener: TrainingListener) -> bool:
+        """Do the same with kernel matrices of all the data; return whether that is possible."""
+        options = self.options
+        grid = self.measurer.kernel_grid
+        if grid is None or options.arguments.names or options.arguments_by_model:
+            return False
+        # All values of C use the binaries of the first, so that they are trained together.
+        entries = [entry for point in self.points for entry in point.entries]
+        schemes = list({id(scheme): scheme for _, scheme in entries}.values())
+        setup, training = self.measurer.setup, self.measurer.setup.training
+        svc = self.points[0].estimator
+        plan = plan_training(schemes, training.classes, svc, setup.models)
+        if any(each.estimator is not svc or not each.is_binary for each in plan.dichotomies):
+            return False
+        rows_of_class = group_rows(training.class_indices[self.rows], len(training.classes))
+        problems = [
+            binary_problem(rows_of_class, each.negative, each.positive, name=each.name)
+            for each in plan.dichotomies
+        ]
+        svcs = [point.estimator for point in self.points]
+        try:
+            found = grid.score_held_out(svcs, problems, self.rows, self.held_out, options)
+        except UnsuitableError:
+            return False
+        number_of = {id(scheme): number for number, scheme in enumerate(schemes)}
+        for point, values in zip(self.points, found.values, strict=True):
+            answers = np.tanh(values / 2)  # the answers of binaries that are not calibrated
+            for runner, scheme in point.entries:
+                number = number_of[id(scheme)]
+                columns = plan.columns_of(number)
+                solvers = resolve_solvers(runner.candidate.solver, scheme, is_calibrated=False)
+                started = perf_counter()
+                members = zip(plan.arrangements[number], solvers, strict=True)
+                solved = [each.solve(answers, solver) for each, solver in members]
+                scores = np.mean(solved, axis=0) if len(solved) > 1 else solved[0]
+                predict_seconds = perf_counter() - started + found.predict_seconds[columns].sum()
+                fit_seconds = found.fit_seconds[columns].sum()
+                winners = np.argmax(scores, axis=1)
+                self._note(runner, plan, columns, scores, winners, fit_seconds, predict_seconds)
+            for problem in problems:
+                listener.trained(problem.name)
+        return True
+
+    def _note(
+        self,
+        runner: Runner,
+        plan: TrainingPlan,
+        columns: Sequence[int],
+        scores: Floats,
+        winners: NDArray[np.intp],
+        fit_seconds: float,
+        predict_seconds: float,
+    ) -> None:
+        """Add the result of a candidate, whose binaries are some columns of a plan."""
+        judged = self.measurer.judge(runner.candidate, self.held_out, scores, winners)
+        n_samples = count_samples(plan, columns, self.measurer.setup.training, self.rows)
+        n_binaries = sum(plan.dichotomies[column].is_counted for column in columns)
+        runner.folds.append(
+            FoldResult(
+                *judged,
+                float(fit_seconds),
+                float(predict_seconds),
+                n_binaries,
+                n_samples,
+                scores if self.measurer.keeps_probabilities else None,
+            )
+        )
+
+
+def count_samples(
+    plan: TrainingPlan, columns: Sequence[int], training: TrainingOptions, rows: Rows | slice
+) -> int:
+    """Return how many samples the binaries in some columns of a plan are trained on, in total.
+
+    Further sides of a partition do not count.
+    """
+    counts = np.bincount(training.class_indices[rows], minlength=len(training.classes))
+    dichotomies = [plan.dichotomies[column] for column in columns]
+    return sum(
+        int(counts[[*each.negative, *each.positive]].sum())
+        for each in dichotomies
+        if each.is_counted
+    )
+
+
+def _time_scores(composition: Composition, X: Any) -> tuple[float, Floats]:
+    """Return the prediction time in seconds, and the scores of the classes."""
+    composition.scores(take_rows(X, np.arange(1)))  # compiles routines and sets up the bank
+    started = perf_counter()
+    scores = composition.scores(X)
+    return perf_counter() - started, scores

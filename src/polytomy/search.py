@@ -139,9 +139,12 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         How the probabilities of the candidates, and of the chosen classifier, are calibrated; see
         PolytomyClassifier. "auto" keeps the value of a PolytomyClassifier in `estimator`.
     cv : int, splitter or list of splits, default=5
-        The cross-validation folds.
+        The cross-validation folds. SVCs that are calibrated on as many folds, with schemes that are
+        not made from data, are calibrated on these: each candidate is trained once, and judged by
+        its own out-of-fold probabilities.
     budget : float, optional
-        Start no new fold after this many seconds. The first fold is always finished.
+        Start no new fold after this many seconds. The first fold is always finished. Each fold is
+        then measured with calibration folds of its own.
     refit : bool, default=True
         Whether to train the chosen scheme on all the data.
     n_jobs : int, optional
@@ -160,8 +163,8 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         PolytomyClassifier with a calibration of its own.
     drop_losers : bool, default=True
         Whether candidates that clearly lose are dropped. If not, all have results of all folds.
-        By accuracy, one-vs-one SVCs of a grid are first compared by votes, unless there is a
-        budget; those that clearly lose are dropped before fold 1, and have no scores.
+        Candidates calibrated on the folds of the search have results of all folds or, if they are
+        one-vs-one and their votes clearly lose by accuracy, of none.
     pool : int, optional
         How many candidates to combine: the classifier is a pool of the best, each with its own
         scheme, solver and parameters, with weights learnt from out-of-fold probabilities.

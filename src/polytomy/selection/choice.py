@@ -31,6 +31,7 @@ from polytomy.selection.candidates import (
 )
 from polytomy.selection.measuring import (
     Entry,
+    Fold,
     FoldMeasurer,
     FoldResult,
     Progress,
@@ -38,7 +39,7 @@ from polytomy.selection.measuring import (
     Runner,
     count_samples,
 )
-from polytomy.selection.race import Fold, Race, find_metric, make_schemes, warn_of_failures
+from polytomy.selection.race import Race, find_metric, make_schemes, warn_of_failures
 
 Floats = NDArray[np.float64]
 

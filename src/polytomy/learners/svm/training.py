@@ -60,7 +60,8 @@ from polytomy.routines.threads import one_blas_thread, run_tasks
 Outcome = list[MachineData] | UnsuitableError
 """The machines of a task, or the reason why there are none."""
 
-# Pairs of samples, over all problems, that keep a thread busy for about a tenth of a second.
+# Pairs of samples, over all problems and values of C, that keep a thread busy for about a tenth of
+# a second.
 _PAIRS_PER_THREAD = 10**7
 
 # A matrix of this many bytes stays in the processor's cache, so it is shared even by problems that
@@ -180,7 +181,7 @@ class GroupTrainer:
         """Return the machines of each task, or the reason why there are none."""
         if not tasks:
             return []
-        n_threads = _count_threads(self.work.options.n_jobs, [problem for _, problem in tasks])
+        n_threads = _count_threads(self.work.options.n_jobs, tasks)
         try:
             check_compiled()
             numbers = as_numbers(self.work.X)
@@ -301,10 +302,10 @@ def _attempt(worker: Worker, tasks: Sequence[Task]) -> list[Outcome]:
         return [reason] * len(tasks)
 
 
-def _count_threads(n_jobs: int | None, problems: Sequence[BinaryProblem]) -> int:
+def _count_threads(n_jobs: int | None, tasks: Sequence[Task]) -> int:
     """Return how many threads are worthwhile: with small problems, they would wait for the GIL."""
-    n_pairs = sum(problem.n_samples**2 for problem in problems)
-    n_useful = min(len(problems), 1 + n_pairs // _PAIRS_PER_THREAD)
+    n_pairs = sum(len(svcs) * problem.n_samples**2 for svcs, problem in tasks)
+    n_useful = min(len(tasks), 1 + n_pairs // _PAIRS_PER_THREAD)
     return min(int(effective_n_jobs(n_jobs)), n_useful)
 
 

@@ -1,0 +1,238 @@
+"""Candidates that are calibrated on the folds they are compared on are trained once."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import FitFailedWarning
+from sklearn.model_selection import (
+    GridSearchCV,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+from polytomy import PolytomyClassifier, SchemeSearchCV, metrics, plots
+from polytomy.errors import ArgumentError
+from polytomy.selection.measuring import FoldMeasurer
+
+GRID = {"C": [0.001, 1.0, 10.0], "gamma": [0.01, 0.1, 30.0]}
+N_FOLDS = 5
+FOLDS = StratifiedKFold(N_FOLDS, shuffle=True, random_state=3)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    X, y = make_blobs(240, centers=4, cluster_std=3.0, random_state=1)
+    return X, np.array(["ash", "birch", "cedar", "elm"])[y]
+
+
+@pytest.fixture
+def shared(monkeypatch):
+    """The numbers of candidates that are measured on all folds at once."""
+    numbers = []
+    original = FoldMeasurer.measure_folds
+
+    def measure_folds(self, entries, folds, progress=None):
+        original(self, entries, folds, progress)
+        numbers.append(sum(runner.n_folds == len(folds) for runner, _ in entries))
+
+    monkeypatch.setattr(FoldMeasurer, "measure_folds", measure_folds)
+    return numbers
+
+
+def search(blobs, scoring="accuracy", estimator=None, fit_params=None, **options):
+    estimator = SVC(tol=1e-6) if estimator is None else estimator
+    options = {
+        "param_grid": GRID,
+        "cv": FOLDS,
+        "random_state": 0,
+        "candidates": ["one-vs-one"],
+    } | options
+    return SchemeSearchCV(estimator, scoring=scoring, **options).fit(*blobs, **(fit_params or {}))
+
+
+def scores_by_fold(found):
+    names = [f"split{fold}_test_score" for fold in range(N_FOLDS)]
+    return np.column_stack([found.cv_results_[name] for name in names])
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+@pytest.mark.parametrize("has_weights", [False, True])
+def test_scores_are_those_that_a_classifier_with_these_folds_gives_itself(
+    blobs, shared, class_weight, has_weights
+):
+    X, y = blobs
+    weight = np.random.default_rng(0).uniform(0.2, 3.0, len(y)) if has_weights else None
+    candidates = ["one-vs-one", "one-vs-rest"]
+    grid = {"C": [0.5, 5.0], "gamma": [0.05, "scale"]}
+    estimator = SVC(tol=1e-7, class_weight=class_weight)
+    found = search(
+        blobs,
+        ["log_loss", "accuracy"],
+        estimator,
+        {"sample_weight": weight},
+        candidates=candidates,
+        param_grid=grid,
+    )
+    assert shared == [8]
+    splits = list(FOLDS.split(X, y))
+    own_weight = np.ones(len(y)) if weight is None else weight
+    share = [own_weight[rows].sum() for _, rows in splits]
+    log_losses = -scores_by_fold(found)
+    for k, params in enumerate(found.cv_results_["params"]):
+        alone = PolytomyClassifier(
+            SVC(tol=1e-7, class_weight=class_weight, **params),
+            found.cv_results_["scheme"][k],
+            cv=splits,
+            random_state=0,
+        ).fit(X, y, weight)
+        expected = alone.composition_.final.score
+        mean = np.average(log_losses[k], weights=share)
+        assert mean == pytest.approx(expected["log_loss"], rel=1e-5)
+
+
+def test_scores_are_near_those_of_folds_within_folds(blobs, shared):
+    # Not a tiny C, where the machines of folds within folds are all intercept: what they predict
+    # most is what their fold holds out least.
+    grid = {"C": [1.0, 10.0], "gamma": [0.01, 0.1, 30.0]}
+    peer = GridSearchCV(
+        PolytomyClassifier(SVC(), random_state=0),
+        {f"estimator__{name}": values for name, values in grid.items()},
+        scoring="accuracy",
+        cv=FOLDS,
+    ).fit(*blobs)
+    found = search(blobs, estimator=SVC(), param_grid=grid, drop_losers=False)
+    assert shared == [6]
+    theirs = peer.cv_results_["mean_test_score"]
+    standard_errors = np.sqrt(theirs * (1 - theirs) / len(blobs[1]))
+    gaps = found.cv_results_["mean_test_score"] - theirs
+    assert (np.abs(gaps) < 2 * standard_errors).all()
+    assert theirs[found.best_index_] > theirs.max() - standard_errors.max()
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "log_loss"])
+def test_the_choice_and_all_scores_are_those_without_dropping(blobs, scoring):
+    dropped, whole = (search(blobs, scoring, drop_losers=drops) for drops in (True, False))
+    assert dropped.best_params_ == whole.best_params_
+    assert dropped.best_score_ == pytest.approx(whole.best_score_, rel=1e-12)
+    own, expected = scores_by_fold(dropped), scores_by_fold(whole)
+    assert np.isfinite(expected).all()
+    is_measured = np.isfinite(own)
+    assert (is_measured.sum(axis=1) == dropped.cv_results_["n_folds"]).all()
+    np.testing.assert_allclose(own[is_measured], expected[is_measured], rtol=1e-12)
+
+
+def test_a_dropped_candidate_has_no_folds_and_the_reason(blobs):
+    found = search(blobs)
+    results = found.cv_results_
+    is_out = results["n_folds"] == 0
+    assert is_out.any()
+    assert results["is_dropped"][is_out].all()
+    assert np.isnan(results["mean_test_score"][is_out]).all()
+    assert not results["is_pareto"][is_out].any()
+    assert results["rank"][is_out].min() > results["rank"][~is_out].max()
+    names = set(results["candidate"])
+    for reason in results["reason"][is_out]:
+        head, _, best = reason.partition("(")
+        assert head == "dropped before its calibration "
+        assert best.removesuffix(" had more votes right)") in names
+    assert results["n_folds"][found.best_index_] == found.n_splits_ == N_FOLDS
+    axes = plots.grid(found)
+    assert len(axes.texts) == np.count_nonzero(~is_out)
+
+
+def test_the_result_does_not_depend_on_jobs(blobs):
+    one, two = (search(blobs, n_jobs=n_jobs).cv_results_ for n_jobs in (1, 2))
+    for name in one:
+        if "time" not in name and name not in ("is_pareto", "params"):
+            np.testing.assert_array_equal(one[name], two[name])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"cv": 4},
+        {"cv": StratifiedShuffleSplit(5, random_state=0)},
+        {"budget": 1000.0},
+        {"candidates": ["one-vs-one", "empirical-tree"]},
+        {"candidates": [("one-vs-one", "hamming")]},
+        {"candidates": ["one-vs-one", ("one-vs-one", "hamming")]},
+        {"final_calibration": None},
+        {"estimator": PolytomyClassifier(SVC(), cv=3)},
+        {"estimator": LinearSVC(), "param_grid": {"C": [0.1, 1.0]}},
+        {"estimator": make_pipeline(StandardScaler(), SVC()), "param_grid": {"svc__C": [1.0, 9.0]}},
+    ],
+    ids=str,
+)
+def test_other_candidates_and_folds_are_measured_fold_by_fold(blobs, shared, options):
+    found = search(blobs, **options)
+    assert sum(shared) == 0
+    assert np.isfinite(found.best_score_)
+
+
+def test_overlapping_and_missing_rows_are_measured_fold_by_fold(blobs, shared):
+    X, y = blobs
+    splits = list(FOLDS.split(X, y))
+    gap = [(rows[1:], held_out) for rows, held_out in splits]
+    twice = [splits[0], splits[0], *splits[2:]]
+    for cv in (gap, twice):
+        search(blobs, cv=cv)
+    assert shared == []
+
+
+def test_samples_without_weight_are_not_judged(blobs, shared):
+    X, y = blobs
+    weight = np.ones(len(y))
+    weight[::3] = 0.0
+    weighted = search(blobs, fit_params={"sample_weight": weight}, drop_losers=False)
+    splits = [
+        (np.searchsorted(np.flatnonzero(weight), each[weight[each] > 0]) for each in split)
+        for split in FOLDS.split(X, y)
+    ]
+    kept = (X[weight > 0], y[weight > 0])
+    without = search(kept, cv=[tuple(split) for split in splits], drop_losers=False)
+    assert shared == [9, 9]
+    np.testing.assert_allclose(scores_by_fold(weighted), scores_by_fold(without), rtol=1e-6)
+
+
+def broken_kernel(X, Y):
+    raise OSError("the kernel is broken")
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_failing_candidate_is_left_out_by_name(blobs, shared):
+    grid = {"kernel": [broken_kernel, "rbf"]}
+    with pytest.warns(FitFailedWarning, match=r"broken_kernel.*is broken"):
+        found = search(blobs, param_grid=grid)
+    assert shared == [1]
+    assert found.best_params_ == {"kernel": "rbf"}
+    assert "failed: OSError: the kernel is broken" in found.cv_results_["reason"][0]
+    with pytest.raises(ArgumentError, match=r"broken_kernel.*is broken"):
+        search(blobs, param_grid=grid, error_score="raise")
+
+
+def test_as_many_candidates_as_a_pool_needs_are_kept(blobs):
+    found = search(blobs, "log_loss", pool=7)
+    assert (found.cv_results_["n_folds"] == N_FOLDS).sum() >= len(found.pool_) == 7
+    proba = found.predict_proba(blobs[0])
+    assert metrics.log_loss(blobs[1], proba, found.classes_) < -found.best_score_ * 1.2
+
+
+def test_few_samples_drop_nothing(blobs):
+    X, y = blobs
+    found = search((X[:28], y[:28]), cv=5)
+    assert (found.cv_results_["n_folds"] == N_FOLDS).all()
+
+
+def test_a_solver_chosen_automatically_needs_no_calibration(blobs):
+    automatic, named = (
+        search(
+            blobs, estimator=PolytomyClassifier(SVC(), calibration=None, solver=solver)
+        ).cv_results_
+        for solver in ("auto", "least-squares")
+    )
+    for fold in range(N_FOLDS):
+        name = f"split{fold}_test_score"
+        np.testing.assert_array_equal(automatic[name], named[name])

@@ -220,9 +220,10 @@ def test_as_many_candidates_as_a_pool_needs_are_kept(blobs):
     assert metrics.log_loss(blobs[1], proba, found.classes_) < -found.best_score_ * 1.2
 
 
-def test_few_samples_drop_nothing(blobs):
+def test_few_samples_drop_nothing(blobs, shared):
     X, y = blobs
-    found = search((X[:28], y[:28]), cv=5)
+    found = search((X[:28], y[:28]), cv=5)  # the default
+    assert shared == [9]
     assert (found.cv_results_["n_folds"] == N_FOLDS).all()
 
 

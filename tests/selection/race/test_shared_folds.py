@@ -15,6 +15,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from polytomy import PolytomyClassifier, SchemeSearchCV, metrics, plots
 from polytomy.errors import ArgumentError
+from polytomy.selection import measuring
 from polytomy.selection.measuring import FoldMeasurer
 
 GRID = {"C": [0.001, 1.0, 10.0], "gamma": [0.01, 0.1, 30.0]}
@@ -141,6 +142,18 @@ def test_a_dropped_candidate_has_no_folds_and_the_reason(blobs):
     assert results["n_folds"][found.best_index_] == found.n_splits_ == N_FOLDS
     axes = plots.grid(found)
     assert len(axes.texts) == np.count_nonzero(~is_out)
+
+
+def test_candidates_that_need_not_wait_for_others_have_the_same_scores(blobs, monkeypatch):
+    waiting = search(blobs)
+    monkeypatch.setattr(measuring, "_MOST_WAITING", 0)
+    at_once = search(blobs)
+    assert at_once.best_params_ == waiting.best_params_
+    is_both = (waiting.cv_results_["n_folds"] > 0) & (at_once.cv_results_["n_folds"] > 0)
+    assert is_both.any()
+    np.testing.assert_array_equal(
+        scores_by_fold(at_once)[is_both], scores_by_fold(waiting)[is_both]
+    )
 
 
 def test_the_result_does_not_depend_on_jobs(blobs):

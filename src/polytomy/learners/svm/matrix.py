@@ -156,6 +156,7 @@ class WholeMatrix:
         X = _centre(X, kernel)
         self.squares = squared_lengths(X)
         self.n_rows = X.shape[0]
+        self._n_threads = n_threads
         self._rows = whole_matrix(np.empty((self.n_rows, self.n_rows), dtype=np.float32))
         store = routine("store_products", "kernels")
 
@@ -196,7 +197,7 @@ class WholeMatrix:
         return self.kernel.values_with_itself(self.squares)
 
     def sums(
-        self, rows: NDArray[np.intp], weights: NDArray[np.float64]
+        self, rows: NDArray[np.intp], weights: NDArray[np.float64], parts: Sequence[slice]
     ) -> NDArray[np.float64] | None:
         """Return Σ_t K(row, t)·weights[t, m] for each row and machine m.
 
@@ -204,15 +205,25 @@ class WholeMatrix:
         ----------
         rows : array of shape (n,), rows of the matrix
         weights : array of shape (n_rows, n_machines)
+        parts : slices that make up all rows of the matrix
+            Within each, only machines with a weight there cost anything.
 
         Returns
         -------
         array of shape (n, n_machines)
         """
-        sums = np.empty((len(rows), weights.shape[1]))
-        for block in blocks_of(len(rows), 12 * self.n_rows, _SUM_BYTES):
-            values = self._rows.kernel_values[rows[block]]
-            np.matmul(values.astype(np.float64), weights, out=sums[block])
+        sums = np.zeros((len(rows), weights.shape[1]))
+        machines = [np.flatnonzero(weights[part].any(axis=0)) for part in parts]
+        own_weights = [weights[part, own] for part, own in zip(parts, machines, strict=True)]
+
+        def add(block: slice) -> None:
+            values = self._rows.kernel_values[rows[block]].astype(np.float64)
+            for part, own, of_part in zip(parts, machines, own_weights, strict=True):
+                sums[block, own] += values[:, part] @ of_part
+
+        blocks = blocks_of(len(rows), 12 * self.n_rows, _SUM_BYTES)
+        for _ in run_tasks([partial(add, block) for block in blocks], self._n_threads):
+            pass
         return sums
 
 
@@ -261,7 +272,9 @@ class MatrixOnDemand:
         """Return the kernel of each sample with itself, in double precision."""
         return self.kernel.values_with_itself(self.squares)
 
-    def sums(self, rows: NDArray[np.intp], weights: NDArray[np.float64]) -> None:
+    def sums(
+        self, rows: NDArray[np.intp], weights: NDArray[np.float64], parts: Sequence[slice]
+    ) -> None:
         """Return None: most kernel values would have to be computed first."""
 
 

@@ -60,9 +60,9 @@ from polytomy.routines.threads import one_blas_thread, run_tasks
 Outcome = list[MachineData] | UnsuitableError
 """The machines of a task, or the reason why there are none."""
 
-# Pairs of samples, over all problems and values of C, that keep a thread busy for about a tenth of
-# a second.
-_PAIRS_PER_THREAD = 10**7
+# Pairs of samples, over all problems and values of C, that keep a thread busy for about thirty
+# milliseconds.
+_PAIRS_PER_THREAD = 4 * 10**6
 
 # A matrix of this many bytes stays in the processor's cache, so it is shared even by problems that
 # have few rows in common.
@@ -74,7 +74,7 @@ _BATCHED_MATRIX = 2**28
 
 # Most samples in a batch, and most scores (rows of the data times problems). Larger batches save
 # nothing, and leave too few batches for the threads.
-_BATCH_SAMPLES = 2**12
+_BATCH_SAMPLES = 2**11
 _BATCH_SCORES = 2**21
 
 

@@ -28,6 +28,9 @@ from polytomy.routines.reference.smo import FEW_SAMPLES
 
 _Floats = NDArray[np.float64]
 
+# Products of fewer rows on average take longer than what they save.
+_LEAST_PART = 32
+
 
 def coefficient_bounds(
     svcs: Sequence[SVC],
@@ -147,14 +150,39 @@ def _score(
     intercepts = np.array([each.intercepts for each in machines])
     scores = np.empty((len(rows), len(machines)))
     weights = np.zeros((matrix.n_rows, len(machines)))
+    parts = _find_parts(columns, numbers, weights.shape)
     for fold, own in enumerate(coefficients):
         weights[columns, numbers] = own
         (samples,) = (fold_of == fold).nonzero()
-        sums = matrix.sums(rows[samples], weights)
+        sums = matrix.sums(rows[samples], weights, parts)
         if sums is None:
             return None
         scores[samples] = sums + intercepts[:, fold]
     return scores
+
+
+def _find_parts(
+    columns: NDArray[np.intp], numbers: NDArray[np.intp], shape: tuple[int, int]
+) -> list[slice]:
+    """Return the runs of consecutive rows of a matrix that belong to the same machines.
+
+    Parameters
+    ----------
+    columns, numbers : a row of the matrix and a machine that it belongs to, in pairs
+    shape : number of rows, and of machines
+
+    Examples
+    --------
+    >>> _find_parts(np.arange(128), np.repeat([0, 1], 64), (128, 2))
+    [slice(0, 64, None), slice(64, 128, None)]
+    """
+    n_rows, _ = shape
+    is_own = np.zeros(shape, dtype=np.bool_)
+    is_own[columns, numbers] = True
+    starts = 1 + np.flatnonzero((is_own[1:] != is_own[:-1]).any(axis=1))
+    if (1 + len(starts)) * _LEAST_PART > n_rows:
+        return [slice(0, n_rows)]
+    return [slice(*both) for both in pairwise([0, *starts.tolist(), n_rows])]
 
 
 Task = tuple[Sequence[SVC], BinaryProblem]

@@ -1,4 +1,5 @@
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -71,18 +72,22 @@ class TestMatrixOnDemand:
         assert matrix.rows() is not other
 
 
-def test_sums_are_kernel_values_times_weights():
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("ends", [[50], [20, 21, 50]])
+def test_sums_are_kernel_values_times_weights(n_threads, ends):
     rng = np.random.default_rng(0)
     X, weights = rng.normal(size=(50, 3)), rng.normal(size=(50, 4))
+    weights[:20, 2] = weights[20:, :2] = 0.0
     kernel = KernelFunction("rbf", gamma=0.3)
     rows = np.array([3, 3, 49])
+    parts = [slice(*both) for both in pairwise([0, *ends])]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel_matrix, "_SUM_BYTES", 1)  # blocks of one row
-        sums = WholeMatrix(X, kernel).sums(rows, weights)
+        sums = WholeMatrix(X, kernel, n_threads).sums(rows, weights, parts)
     np.testing.assert_allclose(sums, kernel.matrix(X[rows], X) @ weights, rtol=1e-5, atol=1e-5)
 
 
 def test_there_are_no_sums_without_all_rows():
     X, weights = np.eye(4), np.ones((4, 1))
     on_demand = MatrixOnDemand(X, KernelFunction("rbf", gamma=1.0), n_kept=2)
-    assert on_demand.sums(np.arange(2), weights) is None
+    assert on_demand.sums(np.arange(2), weights, [slice(0, 4)]) is None

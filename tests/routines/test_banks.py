@@ -21,7 +21,7 @@ PRECISIONS = {np.float64: 1e-12, np.float32: 2e-4}
 kinds = st.sampled_from(list(KINDS))
 twins = st.sampled_from(TWINS)
 # Around the sizes that the compiled side takes at once: 128 samples, or 16 of the last ones, 8
-# vectors and 4 features; of few samples 4, and 128 vectors.
+# vectors and 4 features; of few samples 4, and 128 vectors or 4 neighbours.
 sample_counts = st.sampled_from([0, 1, 2, 3, 4, 5, 8, 9, 15, 16, 17, 127, 128, 129, 260])
 vector_counts = st.sampled_from([0, 1, 7, 8, 9, 17, 130])
 feature_counts = st.sampled_from([1, 3, 4, 5, 8])
@@ -61,6 +61,8 @@ class Problem:
         self.stored = rng.normal(size=(n_vectors + 3, n_features))
         self.stored[rng.uniform(size=self.stored.shape) < 0.3] = 0
         self.rows = rng.permutation(n_vectors + 3)[:n_vectors]
+        if rng.random() < 0.7:
+            self.rows.sort()  # runs of neighbours, with gaps, which are compared four at a time
         self.vectors = self.stored[self.rows]
         self.weights, coefficients = random_weights(rng, n_vectors, n_machines=5)
         self.before = rng.normal(size=(n_samples, 5))

@@ -213,7 +213,9 @@ class WholeMatrix:
         array of shape (n, n_machines)
         """
         sums = np.zeros((len(rows), weights.shape[1]))
-        machines = [np.flatnonzero(weights[part].any(axis=0)) for part in parts]
+        machines: list[Any] = [slice(None)]
+        if len(parts) > 1:
+            machines = [np.flatnonzero(weights[part].any(axis=0)) for part in parts]
         own_weights = [weights[part, own] for part, own in zip(parts, machines, strict=True)]
 
         def add(block: slice) -> None:

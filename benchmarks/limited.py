@@ -254,7 +254,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
         if name == "rows" or name.startswith("same"):
             continue
         if name.endswith("row_ms"):
-            texts.append(f"{value:.3g} ms")
+            texts.append(f"{float(f'{value:.3g}'):g} ms")  # 1020, not 1.02e+03
         elif name.endswith("accuracy"):
             texts.append(f"{value:.3f}")
         elif name.endswith("log_loss"):

@@ -64,6 +64,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"polytomy {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).parent / "_extensions" / "search_scorer.js")
 # Pages without neighbours have no column of them.
 html_sidebars = {"start": [], "changelog": []}
 html_favicon = "_static/favicon.svg"

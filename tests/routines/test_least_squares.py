@@ -10,6 +10,7 @@ from scipy.optimize import minimize, nnls
 
 from least_squares_cases import (
     assert_minimum,
+    assert_shortest,
     make_answers,
     make_code,
     problems,
@@ -124,6 +125,34 @@ def test_active_sets_agree(problem, has_gaps):
     answers = with_gaps(answers, seed=4) if has_gaps else answers
     lists = row_lists(code)
     assert_agree(*(twin.minimise_on_simplex(answers, *lists) for twin in TWINS))
+
+
+def give_up(units, target, maxiter):
+    raise RuntimeError("Maximum number of iterations reached.")
+
+
+WRONG_NNLS = {
+    "it does not end": give_up,
+    "nothing": lambda units, target, maxiter: (np.zeros(units.shape[1]), 0.0),
+    "one class": lambda units, target, maxiter: (np.eye(units.shape[1])[0], 0.0),
+    "too much": lambda units, target, maxiter: (1.001 * nnls(units, target)[0], 0.0),
+    "some classes": lambda units, target, maxiter: (np.ones(units.shape[1]), 0.0),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_NNLS.values(), ids=WRONG_NNLS)
+@pytest.mark.parametrize("kind", ["noisy", "consistent", "grid", "certain", "zero"])
+@pytest.mark.parametrize("structure", ["strict", "few rows", "ternary", "sparse", "some pairs"])
+def test_the_minimum_does_not_need_scipy_to_be_right(structure, kind, wrong, monkeypatch):
+    code = make_code(structure, 7, seed=11)
+    answers = with_gaps(make_answers(kind, code, 8, seed=12), seed=13, share=0.1)
+    expected = reference.minimise_on_simplex(answers, *row_lists(code))
+    monkeypatch.setattr(reference, "nnls", wrong)
+    found = reference.minimise_on_simplex(answers, *row_lists(code))
+    for r, p in zip(answers, found, strict=True):
+        assert_minimum(code, r, p)
+        assert_shortest(code, r, p)
+    assert_agree(expected, found)
 
 
 @pytest.mark.parametrize("structure", ["strict", "few rows", "ternary"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, nnls
 
@@ -58,8 +58,20 @@ def test_every_algorithm_that_applies_gives_the_same(problem, has_gaps):
 ALMOST_CERTAIN = 1 - np.array([0, 3e-16, 1e-12, 1e-7, 2e-7, 1e-4, 1e-3, 0.5, 1 - 1e-9, 1])
 
 
+# For one of these answers, SciPy 1.17's nnls returns a point that is no minimum.
+WRONG_BY_NNLS = CodingMatrix(
+    [
+        [-1, -1, 1, 1, 1, 1, -1, -1],
+        [1, 1, -1, 1, 1, 1, 1, -1],
+        [1, -1, 1, -1, 1, 1, -1, 1],
+        [1, 1, -1, 1, 1, -1, -1, -1],
+    ]
+)
+
+
 @law
 @given(problems(), seeds)
+@example((WRONG_BY_NNLS, np.empty((0, 4))), 61026110)
 def test_answers_at_and_next_to_certainty_give_minima_by_every_algorithm(problem, seed):
     code, _ = problem
     values = np.concatenate((ALMOST_CERTAIN, -ALMOST_CERTAIN))

@@ -20,6 +20,7 @@ numbers that are compared, in double precision.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -457,14 +458,57 @@ def _shortest_within_bounds(shortest: Floats, null_space: Floats) -> Floats:
 
 
 def _minimise_on_cone(b: Floats, last: float) -> Floats:
-    """Return the x ≥ 0 of least |Bx − (0, …, 0, last)| (Lawson and Hanson 1974)."""
+    """Return the x ≥ 0 of least |Bx − (0, …, 0, last)|.
+
+    It is found by SciPy's nnls, and checked: where x = 0, no slope is positive, and where x > 0, all
+    are zero. SciPy 1.16 and 1.17 can return another x, without a warning: they overwrite a column
+    that they try and then reject because of rounding, and later steps use what is left of it.
+    """
     target = np.zeros(len(b))
     target[-1] = last
     # With columns of unit norm, "small" means the same for all classes.
     root = np.linalg.norm(b, axis=0)
     root[root == 0.0] = 1.0
-    x, _ = nnls(b / root, target, maxiter=100 * b.shape[1] + 100)
-    return x / root
+    units = b / root
+    with suppress(RuntimeError):  # It did not end.
+        x, _ = nnls(units, target, maxiter=100 * b.shape[1] + 100)
+        slopes = units.T @ (target - units @ x)
+        rounding = ROUNDING * (abs(last) + x.sum())
+        if slopes.max() <= rounding and (slopes[x > 0.0] >= -rounding).all():
+            return x / root
+    return _add_columns(units, target) / root
+
+
+def _add_columns(units: Floats, target: Floats) -> Floats:
+    """Return the x ≥ 0 of least |Ux − target| (Lawson and Hanson 1974, chapter 23).
+
+    The steepest column joins the support. If the least squares on the support are negative
+    somewhere, x moves towards them as far as it can, and the columns that stop it leave. Each round
+    brings x closer to the target, so no support occurs twice, and every x at the start of a round
+    is the least squares on its support.
+    """
+    n_columns = units.shape[1]
+    x, is_inside = np.zeros(n_columns), np.zeros(n_columns, dtype=np.bool_)
+    for _ in range(100 * n_columns + 100):
+        slopes = np.where(is_inside, 0.0, units.T @ (target - units @ x))
+        steepest = np.argmax(slopes)
+        if slopes[steepest] <= ROUNDING * (np.abs(target).max() + x.sum()):
+            break
+        is_inside[steepest] = True
+        while True:
+            goal = np.zeros(n_columns)
+            goal[is_inside] = np.linalg.lstsq(units[:, is_inside], target)[0]
+            falling = np.flatnonzero(is_inside & (goal <= 0.0))
+            if len(falling) == 0:
+                break
+            if x[steepest] == 0.0 and goal[steepest] <= 0.0:
+                return x  # Only rounding makes its slope positive.
+            steps = x[falling] / (x[falling] - goal[falling])
+            x = np.maximum(x + steps.min() * (goal - x), 0.0)
+            x[falling[np.argmin(steps)]] = 0.0
+            is_inside &= x > 0.0
+        x = goal
+    return x
 
 
 def _span_columns(columns: Floats) -> Floats:

@@ -282,6 +282,18 @@ def test_certainty_to_the_last_digit_still_tells_classes_apart(twin):
     np.testing.assert_allclose(p[0], [0.25, 0.375e-9, 0.75], rtol=0, atol=1e-7)
 
 
+@pytest.mark.parametrize("share", [1.0, 0.3])
+@pytest.mark.parametrize("tiny", 10.0 ** np.arange(-7, 0))
+@pytest.mark.parametrize("twin", TWINS)
+def test_odds_next_to_certainty_have_all_digits(twin, tiny, share):
+    # The residuals are zero for the odds of the two pairs, so these alone decide.
+    code = CodingMatrix([[-1, 1, 0], [-1, 0, 1]])
+    r = 1 - np.array([tiny, tiny * share])
+    odds = np.append(1.0, (1 + r) / (1 - r))
+    p = twin.minimise_on_simplex(r[np.newaxis], *row_lists(code))[0]
+    np.testing.assert_allclose(p, odds / odds.sum(), rtol=0, atol=1e-9)
+
+
 def test_a_coupling_of_hundreds_of_classes_solves_the_linear_system():
     n_classes = 530
     first, second = np.triu_indices(n_classes, 1)

@@ -36,6 +36,9 @@ DEPENDENT = 1e-16
 DEPENDENT_BY_GRAM = 1e-12
 """The same if only products of columns are known and the square is a difference of them."""
 
+ACCURATE_BY_GRAM = 1e-6
+"""The least such square that is used: with it, probabilities have about ten accurate digits."""
+
 ROUNDING = 1e-14
 """A value or gradient this far on the wrong side of zero counts as zero."""
 
@@ -326,11 +329,10 @@ class _Minimum(NamedTuple):
 
 def _minimise_with_shift(q: Floats, shift: float) -> _Minimum:
     b = np.vstack((q, np.full(q.shape[1], np.sqrt(shift))))
-    x = _minimise_on_cone(b, 1.0 / np.sqrt(shift))
-    # Only classes with a zero gradient can be positive in a minimum.
+    x, slopes = _minimise_on_cone(b, 1.0 / np.sqrt(shift))
+    # Only classes with a zero slope can be positive in a minimum.
     root = np.linalg.norm(b, axis=0)
-    gradient = b.T @ (b @ x) - 1.0
-    face = np.flatnonzero((x > 0.0) | (gradient <= FACE * (root * (root @ x) + 1.0)))
+    face = np.flatnonzero((x > 0.0) | (slopes >= -FACE * (root * (root @ x) + 1.0)))
     is_open = (x * root)[face] > ROUNDING * (root @ x)
     # The support's columns are independent, so another minimum needs more classes.
     is_only = len(face) == np.count_nonzero(x)
@@ -376,7 +378,7 @@ def _find_open_classes(units: Floats, is_open: Flags) -> Flags:
         if not opened.any():
             closed = np.flatnonzero(~is_open)
             hull = outside[:, closed] / np.sqrt(square[closed])
-            weights = _minimise_on_cone(np.vstack((hull, np.ones(len(closed)))), 1.0)
+            weights, _ = _minimise_on_cone(np.vstack((hull, np.ones(len(closed)))), 1.0)
             mixture = hull @ (weights / weights.sum())
             if mixture @ mixture > DEPENDENT:
                 break
@@ -449,7 +451,7 @@ def _shortest_within_bounds(shortest: Floats, null_space: Floats) -> Floats:
     1/(1 + |t|²) and |s + Nt| ≤ 1, a smaller −v shows that there is none; then s is returned.
     """
     dual = np.vstack((null_space.T, -shortest))
-    residual = dual @ _minimise_on_cone(dual, 1.0)
+    residual = dual @ _minimise_on_cone(dual, 1.0)[0]
     residual[-1] -= 1.0
     if residual[-1] > -0.4:
         return shortest
@@ -457,12 +459,13 @@ def _shortest_within_bounds(shortest: Floats, null_space: Floats) -> Floats:
     return within
 
 
-def _minimise_on_cone(b: Floats, last: float) -> Floats:
-    """Return the x ≥ 0 of least |Bx − (0, …, 0, last)|.
+def _minimise_on_cone(b: Floats, last: float) -> tuple[Floats, Floats]:
+    """Return the x ≥ 0 of least |Bx − target|, target = (0, …, 0, last), and Bᵀ(target − Bx).
 
-    It is found by SciPy's nnls, and checked: where x = 0, no slope is positive, and where x > 0, all
-    are zero. SciPy 1.16 and 1.17 can return another x, without a warning: they overwrite a column
-    that they try and then reject because of rounding, and later steps use what is left of it.
+    SciPy's nnls finds it, and it is checked: where x = 0, none of these slopes is positive, and
+    where x > 0, all are zero. SciPy 1.16 and 1.17 can return another x, without a warning: they
+    overwrite a column that they try and then reject because of rounding, and later steps use what
+    is left.
     """
     target = np.zeros(len(b))
     target[-1] = last
@@ -475,8 +478,9 @@ def _minimise_on_cone(b: Floats, last: float) -> Floats:
         slopes = units.T @ (target - units @ x)
         rounding = ROUNDING * (abs(last) + x.sum())
         if slopes.max() <= rounding and (slopes[x > 0.0] >= -rounding).all():
-            return x / root
-    return _add_columns(units, target) / root
+            return x / root, slopes * root
+    x = _add_columns(units, target)
+    return x / root, (units.T @ (target - units @ x)) * root
 
 
 def _add_columns(units: Floats, target: Floats) -> Floats:

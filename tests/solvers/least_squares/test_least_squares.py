@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize, nnls
+from scipy.optimize import lsq_linear, minimize
 
 from least_squares_cases import (
     ANSWERS,
@@ -328,8 +328,9 @@ def test_partitions_of_any_number_of_sides_are_a_direct_minimisation(data):
             is_inside = (sides >= 0).astype(float)
             rows += [np.sqrt(2) * ((sides == s) - q[s] * is_inside) for s in range(len(q))]
         system = np.vstack([*rows, np.ones(code.n_classes)])
-        expected, _ = nnls(system, np.append(np.zeros(len(rows)), 1.0))
-        expected /= expected.sum()
+        target = np.append(np.zeros(len(rows)), 1.0)
+        expected = lsq_linear(system, target, (0, np.inf), method="bvls", tol=1e-15).x
+        expected = np.maximum(expected, 0.0) / np.maximum(expected, 0.0).sum()
         assert sum_of_squares(code, own, p) <= sum_of_squares(code, own, expected) + 1e-13
         if min(q.min() for q in own) > 1e-3:  # then the minimum is the only one
             np.testing.assert_allclose(p, expected, atol=1e-8)

@@ -39,7 +39,7 @@ ANSWERS = ("noisy", "consistent", "uniform", "grid", "certain", "zero")
 def make_code(structure: str, n_classes: int, seed: int) -> CodingMatrix:
     """Return a random code of the structure, with rows in any order and of either sign."""
     rng = np.random.default_rng(seed)
-    for _ in range(1000):
+    for _ in range(10_000):
         matrix = _draw(structure, n_classes, rng)
         matrix = matrix[rng.permutation(len(matrix))][:, rng.permutation(n_classes)]
         matrix = matrix * rng.choice(np.array([-1, 1], dtype=np.int8), (len(matrix), 1))

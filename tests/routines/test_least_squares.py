@@ -10,6 +10,7 @@ from scipy.optimize import minimize, nnls
 
 from least_squares_cases import (
     assert_minimum,
+    assert_shortest,
     make_answers,
     make_code,
     problems,
@@ -124,6 +125,34 @@ def test_active_sets_agree(problem, has_gaps):
     answers = with_gaps(answers, seed=4) if has_gaps else answers
     lists = row_lists(code)
     assert_agree(*(twin.minimise_on_simplex(answers, *lists) for twin in TWINS))
+
+
+def give_up(units, target, maxiter):
+    raise RuntimeError("Maximum number of iterations reached.")
+
+
+WRONG_NNLS = {
+    "it does not end": give_up,
+    "nothing": lambda units, target, maxiter: (np.zeros(units.shape[1]), 0.0),
+    "one class": lambda units, target, maxiter: (np.eye(units.shape[1])[0], 0.0),
+    "too much": lambda units, target, maxiter: (1.001 * nnls(units, target)[0], 0.0),
+    "some classes": lambda units, target, maxiter: (np.ones(units.shape[1]), 0.0),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_NNLS.values(), ids=WRONG_NNLS)
+@pytest.mark.parametrize("kind", ["noisy", "consistent", "grid", "certain", "zero"])
+@pytest.mark.parametrize("structure", ["strict", "few rows", "ternary", "sparse", "some pairs"])
+def test_the_minimum_does_not_need_scipy_to_be_right(structure, kind, wrong, monkeypatch):
+    code = make_code(structure, 7, seed=11)
+    answers = with_gaps(make_answers(kind, code, 8, seed=12), seed=13, share=0.1)
+    expected = reference.minimise_on_simplex(answers, *row_lists(code))
+    monkeypatch.setattr(reference, "nnls", wrong)
+    found = reference.minimise_on_simplex(answers, *row_lists(code))
+    for r, p in zip(answers, found, strict=True):
+        assert_minimum(code, r, p)
+        assert_shortest(code, r, p)
+    assert_agree(expected, found)
 
 
 @pytest.mark.parametrize("structure", ["strict", "few rows", "ternary"])
@@ -251,6 +280,18 @@ def test_certainty_to_the_last_digit_still_tells_classes_apart(twin):
     p = twin.minimise_on_simplex(1 - tiny, *row_lists(code))
     # p₁ = p₀·tiny₀/2 = p₂·tiny₁/2, but for the rounding of 1 − tiny.
     np.testing.assert_allclose(p[0], [0.25, 0.375e-9, 0.75], rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.3])
+@pytest.mark.parametrize("tiny", 10.0 ** np.arange(-7, 0))
+@pytest.mark.parametrize("twin", TWINS)
+def test_odds_next_to_certainty_have_all_digits(twin, tiny, share):
+    # The residuals are zero for the odds of the two pairs, so these alone decide.
+    code = CodingMatrix([[-1, 1, 0], [-1, 0, 1]])
+    r = 1 - np.array([tiny, tiny * share])
+    odds = np.append(1.0, (1 + r) / (1 - r))
+    p = twin.minimise_on_simplex(r[np.newaxis], *row_lists(code))[0]
+    np.testing.assert_allclose(p, odds / odds.sum(), rtol=0, atol=1e-9)
 
 
 def test_a_coupling_of_hundreds_of_classes_solves_the_linear_system():

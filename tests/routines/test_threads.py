@@ -260,16 +260,15 @@ class TestTasks:
     def test_no_task_is_begun_after_closing(self):
         begun = []
 
-        def task():
-            begun.append(None)
-            time.sleep(0.001)
+        def task(number):
+            begun.append(number)
+            while number and not threads._thread.stop[0]:
+                time.sleep(0.001)
 
-        results = run_tasks([task] * 1000, 2)
+        results = run_tasks([lambda number=number: task(number) for number in range(1000)], 2)
         next(results)
         results.close()
-        n_begun = len(begun)
-        time.sleep(0.01)
-        assert len(begun) == n_begun < 1000
+        assert set(begun) <= {0, 1, 2}
 
     def test_threads_see_the_context_of_the_caller(self):
         with np.errstate(divide="raise"):

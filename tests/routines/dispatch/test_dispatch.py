@@ -234,25 +234,64 @@ def test_the_exception_of_a_signal_handler_is_not_a_failure_of_numba(monkeypatch
     assert dispatch.prefers_compiled()
 
 
+INTERRUPT = """
+    import os, signal, sys, threading
+    import numpy as np
+    from polytomy.routines.dispatch import prefers_compiled, routine
+
+    heard = threading.Event()
+
+    def hear(*signal_and_frame):
+        heard.set()
+        raise KeyboardInterrupt
+
+    def interrupt():
+        # The thread that calls this goes on when the main thread has heard of it.
+        if not heard.is_set():
+            os.kill(os.getpid(), signal.SIGINT)
+            heard.wait()
+
+    signal.signal(signal.SIGINT, hear)
+    {before}
+    project = routine("project_answers", "least_squares")
+    points = np.array([[0.5, 0.75, -3.0]])
+    try:
+        project(points, np.eye(3))
+        print("not interrupted")
+    except KeyboardInterrupt:
+        print("interrupted")
+    print(project(points, np.eye(3)).tolist(), prefers_compiled())
+"""
+
+WHILE_NUMBA_IS_IMPORTED = """
+    class Finder:
+        @staticmethod
+        def find_spec(name, *others):
+            if name == "numba":
+                interrupt()
+
+    sys.meta_path.insert(0, Finder)
+"""
+
+WHILE_A_ROUTINE_IS_COMPILED = """
+    from numba.core import event
+
+    class Listener(event.Listener):
+        def on_start(self, event):
+            interrupt()
+
+        def on_end(self, event):
+            pass
+
+    event.register("numba:compile", Listener())
+"""
+
+
 @needs_posix
-@pytest.mark.usefixtures("hears_interrupts")
-def test_an_interrupt_is_heard_while_a_routine_is_compiled(tmp_path):
+@pytest.mark.parametrize("before", [WHILE_NUMBA_IS_IMPORTED, WHILE_A_ROUTINE_IS_COMPILED])
+def test_an_interrupt_is_heard_while_a_routine_is_made_ready(before, tmp_path):
     lines = run(
-        """
-        import os, signal, threading
-        import numpy as np
-        from polytomy.routines.dispatch import prefers_compiled, routine
-        project = routine("project_answers", "least_squares")
-        points = np.array([[0.5, 0.75, -3.0]])
-        # Half a second is enough to begin to import Numba or to compile, and too short to end.
-        threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
-        try:
-            project(points, np.eye(3))
-            print("not interrupted")
-        except KeyboardInterrupt:
-            print("interrupted")
-        print(project(points, np.eye(3)).tolist(), prefers_compiled())
-        """,
+        INTERRUPT.format(before=before.strip()),
         NUMBA_CACHE_DIR=str(tmp_path),
         POLYTOMY_ROUTINES="compiled",
     )

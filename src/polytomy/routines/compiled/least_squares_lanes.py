@@ -14,7 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polytomy.routines.compiling import helper
-from polytomy.routines.reference.least_squares import DEPENDENT_BY_GRAM, FACE, ROUNDING
+from polytomy.routines.reference.least_squares import (
+    ACCURATE_BY_GRAM,
+    DEPENDENT_BY_GRAM,
+    FACE,
+    ROUNDING,
+)
 
 _SWEEPS = 8
 
@@ -193,12 +198,16 @@ def _take_products(lanes: Any) -> None:
 
 @helper
 def _exchange_in_lanes(lanes: Any) -> int:
-    """Move every class with the wrong sign into or out of the support; return how many moved."""
+    """Move every class with the wrong sign into or out of the support; return how many moved.
+
+    A lane with a small pivot is not settled: if answers are close to certainty, the shift hides
+    most digits of the squares of tiny columns.
+    """
     n, n_lanes = lanes.gram.shape[0], lanes.gram.shape[2]
-    scales = lanes.terms[0]
+    scales, least = lanes.terms[0], lanes.terms[3]
     for lane in range(n_lanes):
         scales[lane] = 0.0
-        lanes.settled[lane] = True
+        lanes.settled[lane] = least[lane] >= ACCURATE_BY_GRAM
     for j in range(n):
         for lane in range(n_lanes):
             scales[lane] += lanes.root[j, lane] * abs(lanes.x[j, lane])

@@ -20,6 +20,7 @@ numbers that are compared, in double precision.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,9 @@ DEPENDENT = 1e-16
 
 DEPENDENT_BY_GRAM = 1e-12
 """The same if only products of columns are known and the square is a difference of them."""
+
+ACCURATE_BY_GRAM = 1e-6
+"""The least such square that is used: with it, probabilities have about ten accurate digits."""
 
 ROUNDING = 1e-14
 """A value or gradient this far on the wrong side of zero counts as zero."""
@@ -325,11 +329,10 @@ class _Minimum(NamedTuple):
 
 def _minimise_with_shift(q: Floats, shift: float) -> _Minimum:
     b = np.vstack((q, np.full(q.shape[1], np.sqrt(shift))))
-    x = _minimise_on_cone(b, 1.0 / np.sqrt(shift))
-    # Only classes with a zero gradient can be positive in a minimum.
+    x, slopes = _minimise_on_cone(b, 1.0 / np.sqrt(shift))
+    # Only classes with a zero slope can be positive in a minimum.
     root = np.linalg.norm(b, axis=0)
-    gradient = b.T @ (b @ x) - 1.0
-    face = np.flatnonzero((x > 0.0) | (gradient <= FACE * (root * (root @ x) + 1.0)))
+    face = np.flatnonzero((x > 0.0) | (slopes >= -FACE * (root * (root @ x) + 1.0)))
     is_open = (x * root)[face] > ROUNDING * (root @ x)
     # The support's columns are independent, so another minimum needs more classes.
     is_only = len(face) == np.count_nonzero(x)
@@ -375,7 +378,7 @@ def _find_open_classes(units: Floats, is_open: Flags) -> Flags:
         if not opened.any():
             closed = np.flatnonzero(~is_open)
             hull = outside[:, closed] / np.sqrt(square[closed])
-            weights = _minimise_on_cone(np.vstack((hull, np.ones(len(closed)))), 1.0)
+            weights, _ = _minimise_on_cone(np.vstack((hull, np.ones(len(closed)))), 1.0)
             mixture = hull @ (weights / weights.sum())
             if mixture @ mixture > DEPENDENT:
                 break
@@ -448,7 +451,7 @@ def _shortest_within_bounds(shortest: Floats, null_space: Floats) -> Floats:
     1/(1 + |t|²) and |s + Nt| ≤ 1, a smaller −v shows that there is none; then s is returned.
     """
     dual = np.vstack((null_space.T, -shortest))
-    residual = dual @ _minimise_on_cone(dual, 1.0)
+    residual = dual @ _minimise_on_cone(dual, 1.0)[0]
     residual[-1] -= 1.0
     if residual[-1] > -0.4:
         return shortest
@@ -456,15 +459,60 @@ def _shortest_within_bounds(shortest: Floats, null_space: Floats) -> Floats:
     return within
 
 
-def _minimise_on_cone(b: Floats, last: float) -> Floats:
-    """Return the x ≥ 0 of least |Bx − (0, …, 0, last)| (Lawson and Hanson 1974)."""
+def _minimise_on_cone(b: Floats, last: float) -> tuple[Floats, Floats]:
+    """Return the x ≥ 0 of least |Bx − target|, target = (0, …, 0, last), and Bᵀ(target − Bx).
+
+    SciPy's nnls finds it, and it is checked: where x = 0, none of these slopes is positive, and
+    where x > 0, all are zero. SciPy 1.16 and 1.17 can return another x, without a warning: they
+    overwrite a column that they try and then reject because of rounding, and later steps use what
+    is left.
+    """
     target = np.zeros(len(b))
     target[-1] = last
     # With columns of unit norm, "small" means the same for all classes.
     root = np.linalg.norm(b, axis=0)
     root[root == 0.0] = 1.0
-    x, _ = nnls(b / root, target, maxiter=100 * b.shape[1] + 100)
-    return x / root
+    units = b / root
+    with suppress(RuntimeError):  # It did not end.
+        x, _ = nnls(units, target, maxiter=100 * b.shape[1] + 100)
+        slopes = units.T @ (target - units @ x)
+        rounding = ROUNDING * (abs(last) + x.sum())
+        if slopes.max() <= rounding and (slopes[x > 0.0] >= -rounding).all():
+            return x / root, slopes * root
+    x = _add_columns(units, target)
+    return x / root, (units.T @ (target - units @ x)) * root
+
+
+def _add_columns(units: Floats, target: Floats) -> Floats:
+    """Return the x ≥ 0 of least |Ux − target| (Lawson and Hanson 1974, chapter 23).
+
+    The steepest column joins the support. If the least squares on the support are negative
+    somewhere, x moves towards them as far as it can, and the columns that stop it leave. Each round
+    brings x closer to the target, so no support occurs twice, and every x at the start of a round
+    is the least squares on its support.
+    """
+    n_columns = units.shape[1]
+    x, is_inside = np.zeros(n_columns), np.zeros(n_columns, dtype=np.bool_)
+    for _ in range(100 * n_columns + 100):
+        slopes = np.where(is_inside, 0.0, units.T @ (target - units @ x))
+        steepest = np.argmax(slopes)
+        if slopes[steepest] <= ROUNDING * (np.abs(target).max() + x.sum()):
+            break
+        is_inside[steepest] = True
+        while True:
+            goal = np.zeros(n_columns)
+            goal[is_inside] = np.linalg.lstsq(units[:, is_inside], target)[0]
+            falling = np.flatnonzero(is_inside & (goal <= 0.0))
+            if len(falling) == 0:
+                break
+            if x[steepest] == 0.0 and goal[steepest] <= 0.0:
+                return x  # Only rounding makes its slope positive.
+            steps = x[falling] / (x[falling] - goal[falling])
+            x = np.maximum(x + steps.min() * (goal - x), 0.0)
+            x[falling[np.argmin(steps)]] = 0.0
+            is_inside &= x > 0.0
+        x = goal
+    return x
 
 
 def _span_columns(columns: Floats) -> Floats:

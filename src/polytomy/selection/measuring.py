@@ -52,8 +52,11 @@ Progress = Callable[[int], AbstractContextManager[TrainingListener]]
 _CLEAR_LOSS = 3.0
 # With fewer samples than this, no candidate is dropped.
 _LEAST_SAMPLES = 30
-# Most out-of-fold scores of candidates that are trained together, or that wait for others, so that
-# they need not be calibrated if these have clearly more votes right: a quarter of a gigabyte.
+# Most out-of-fold scores of candidates that are trained together, which takes up to thirty bytes for
+# each: a gigabyte.
+_MOST_TOGETHER = 2**25
+# Most out-of-fold scores of candidates that wait for others, so that they need not be calibrated if
+# these have clearly more votes right: a quarter of a gigabyte.
 _MOST_WAITING = 2**26
 # With fewer folds, calibrations would be learnt from the scores of too few models.
 _FEWEST_FOLDS = 3
@@ -458,7 +461,7 @@ def _split_points(
     n_scores = 0
     for point in points:
         own = n_scored * len(point.plan.dichotomies)
-        if not parts or n_scores + own > _MOST_WAITING:
+        if not parts or n_scores + own > _MOST_TOGETHER:
             parts.append([])
             n_scores = 0
         parts[-1].append(point)

@@ -264,7 +264,7 @@ def test_if_few_rows_are_scored_they_are_the_same_for_all_candidates(
 ):
     for module in (out_of_fold, measuring):
         monkeypatch.setattr(module, "MOST_SCORES", 6 * 200)
-    monkeypatch.setattr(measuring, "_MOST_WAITING", 6 * 200 * 2)
+    monkeypatch.setattr(measuring, "_MOST_TOGETHER", 6 * 200 * 2)
     judged = []
     original = FoldMeasurer.judge
 

@@ -312,7 +312,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.best_index_ = race.runners.index(chosen[0])
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         if len(chosen) > 1:
-            self.best_score_ = score_pool(chosen, setup, folds, metrics[0])
+            self.best_score_ = score_pool(chosen, setup, metrics[0])
         optimal = self.cv_results_["candidate"][self.cv_results_["is_pareto"]]
         self.pareto_ = optimal.tolist()
         if self.refit and len(chosen) > 1:

@@ -102,6 +102,7 @@ def fit_binaries(
     *,
     seeds: Sequence[int | None] | None = None,
     adapt_folds: Callable[[Folds], Folds] | None = None,
+    n_of_classifier: int | None = None,
 ) -> TrainedBinaries:
     """Return a trained binary for each dichotomy, in their order.
 
@@ -121,11 +122,15 @@ def fit_binaries(
         By default they come from the random_state of the options.
     adapt_folds : function, optional
         Adapts the folds to those of an earlier fit.
+    n_of_classifier : int, optional
+        Number of binaries of one classifier, if those of several are trained together. The number
+        of rows that are scored depends on it.
     """
     if seeds is None:
         seeds = partition_seeds(options.random_state, len(dichotomies))
     rule = find_fold_rule(dichotomies, len(options.classes), options)
-    folds = None if rule is None else plan_folds(rule, X, len(dichotomies), options, adapt_folds)
+    n_columns = len(dichotomies) if n_of_classifier is None else n_of_classifier
+    folds = None if rule is None else plan_folds(rule, X, n_columns, options, adapt_folds)
     shared = SharedPreprocessing(dichotomies, X)
     if options.shares_preprocessing:
         shared = share_preprocessing(dichotomies, X, options)

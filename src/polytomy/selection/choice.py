@@ -31,7 +31,6 @@ from polytomy.selection.candidates import (
 )
 from polytomy.selection.measuring import (
     Entry,
-    Fold,
     FoldMeasurer,
     FoldResult,
     Progress,
@@ -76,9 +75,7 @@ def choose_members(race: Race, n_members: int) -> list[Runner]:
     return sorted(measured, key=lambda runner: race.gap(runner, best)[0])[:n_members]
 
 
-def score_pool(
-    members: Sequence[Runner], setup: RaceSetup, folds: Sequence[Fold], metric: Metric
-) -> float:
+def score_pool(members: Sequence[Runner], setup: RaceSetup, metric: Metric) -> float:
     """Return the mean score of a pool over the folds of a race, negated if it is a loss.
 
     The weights for a fold are learnt from the probabilities on the other folds; without a final
@@ -88,10 +85,9 @@ def score_pool(
     ----------
     members : runners that were measured on the same folds, with probabilities
     setup : RaceSetup
-    folds : the folds of the race
     metric : Metric
     """
-    training, held_out = setup.training, [rows for _, rows in folds[: members[0].n_folds]]
+    training, held_out = setup.training, [each.rows for each in members[0].folds]
     rows, n_rows = np.concatenate(held_out), [len(each) for each in held_out]
     fold_of = np.repeat(np.arange(len(n_rows)), n_rows)
     proba = np.stack(

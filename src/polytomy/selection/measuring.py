@@ -24,7 +24,7 @@ from sklearn.svm import SVC
 
 from polytomy.inputs.numbers import check_weights
 from polytomy.inputs.rows import group_rows, take_columns, take_rows
-from polytomy.inputs.seeds import partition_seeds
+from polytomy.inputs.seeds import borrow_generator, partition_seeds
 from polytomy.learners.preparation import takes_pairwise_values
 from polytomy.learners.problems import binary_problem, count_models
 from polytomy.learners.svm.grid import KernelGrid
@@ -34,7 +34,7 @@ from polytomy.metrics import JudgedSamples, Metric
 from polytomy.model.arrangement import facts_from, resolve_solvers
 from polytomy.model.composition import Composition
 from polytomy.model.fitting import TrainedBinaries, TrainingPlan, fit_binaries, plan_training
-from polytomy.model.out_of_fold import find_fold_rule
+from polytomy.model.out_of_fold import MOST_SCORES, find_fold_rule
 from polytomy.model.scheme_argument import needs_data
 from polytomy.routines.threads import one_blas_thread, run_tasks
 from polytomy.scheme import Scheme, SchemeEnsemble
@@ -52,6 +52,9 @@ Progress = Callable[[int], AbstractContextManager[TrainingListener]]
 _CLEAR_LOSS = 3.0
 # With fewer samples than this, no candidate is dropped.
 _LEAST_SAMPLES = 30
+# Most out-of-fold scores of candidates that are trained together, which takes up to thirty bytes for
+# each: a gigabyte.
+_MOST_TOGETHER = 2**25
 # Most out-of-fold scores of candidates that wait for others, so that they need not be calibrated if
 # these have clearly more votes right: a quarter of a gigabyte.
 _MOST_WAITING = 2**26
@@ -99,7 +102,8 @@ class FoldResult(NamedTuple):
     weight : the weight of each loss
     fit_seconds, predict_seconds : float, as if this had been the only candidate
     n_binaries, n_training_samples : int, of its scheme
-    probabilities : array of shape (n_held_out, n_classes), if they are kept for a pool
+    rows : array of shape (n_judged,), the held-out rows that it was judged on
+    probabilities : array of shape (n_judged, n_classes), if they are kept for a pool
     """
 
     scores: Mapping[str, float]
@@ -109,6 +113,7 @@ class FoldResult(NamedTuple):
     predict_seconds: float
     n_binaries: int
     n_training_samples: int
+    rows: Any = None
     probabilities: Any = None
 
 
@@ -243,6 +248,10 @@ class FoldMeasurer:
         progress : see `measure`
         """
         training = replace(self.setup.training, cv=list(folds), keep_out_of_fold=True)
+        if not isinstance(training.random_state, int | np.integer):
+            # All candidates are judged on the same rows, if these are a random part of all.
+            seed = int(borrow_generator(training.random_state).randint(np.iinfo(np.int32).max))
+            training = replace(training, random_state=seed)
         every = [each for point in self._divide(entries) for each in point.plan.dichotomies]
         rule = find_fold_rule(every, len(training.classes), training)
         if rule is None or rule.final_calibration is None or rule.enough_rows is not None:
@@ -335,9 +344,18 @@ class FoldMeasurer:
                 id(options.final_calibration),
             )
             together.setdefault(key, (options, []))[1].append(entry)
+        divided = [(options, self._divide(own)) for options, own in together.values()]
+        numbers = [
+            len(point.plan.columns_of(number))
+            for _, points in divided
+            for point in points
+            for number in range(len(point.entries))
+        ]
+        n_binaries = max(1, *numbers)
         batches = [
-            _Batch(self, rows, held_out, options, self._divide(own))
-            for options, own in together.values()
+            _Batch(self, rows, held_out, options, part, n_binaries)
+            for options, points in divided
+            for part in _split_points(points, min(len(rows), MOST_SCORES // n_binaries), options)
         ]
         bar: AbstractContextManager[TrainingListener | None] = nullcontext(None)
         if progress is not None:
@@ -433,6 +451,24 @@ class _Point(NamedTuple):
     plan: TrainingPlan
 
 
+def _split_points(
+    points: Sequence[_Point], n_scored: int, options: TrainingOptions
+) -> list[list[_Point]]:
+    """Return the points in parts whose out-of-fold scores of so many rows do not take too much."""
+    if options.calibration is None:
+        return [list(points)]
+    parts: list[list[_Point]] = []
+    n_scores = 0
+    for point in points:
+        own = n_scored * len(point.plan.dichotomies)
+        if not parts or n_scores + own > _MOST_TOGETHER:
+            parts.append([])
+            n_scores = 0
+        parts[-1].append(point)
+        n_scores += own
+    return parts
+
+
 class _Answer(NamedTuple):
     """What a candidate says of held-out rows: the scores of their classes, and the winners."""
 
@@ -447,7 +483,8 @@ class _Answer(NamedTuple):
 class _Batch:
     """Candidates that are trained together, on the same rows.
 
-    There are several held-out parts if these are the folds of the calibrations, too.
+    There are several held-out parts if these are the folds of the calibrations, too. No candidate
+    has more than `n_binaries` binaries.
     """
 
     measurer: FoldMeasurer
@@ -455,6 +492,7 @@ class _Batch:
     held_out: Sequence[Rows]
     options: TrainingOptions
     points: list[_Point]
+    n_binaries: int
 
     @property
     def n_to_train(self) -> int:
@@ -476,6 +514,7 @@ class _Batch:
             options,
             listener,
             seeds=[seed for n in numbers for seed in seeds[:n]],
+            n_of_classifier=self.n_binaries,
         )
         starts = accumulate(numbers, initial=0)
         return [
@@ -499,7 +538,7 @@ class _Batch:
             ((arrangement,),) = only.arrangements
             votes = arrangement.solve(np.sign(samples.scores, dtype=np.float64), "hamming")
             losses = (votes.argmax(axis=1) != samples.class_indices).astype(np.float64)
-            weight = samples.weight
+            weight = self.measurer.setup.sample_weight[samples.rows]
         return _Trained(self, runner, only, own, losses, weight)
 
     def _measure_on_grid(self, listener: TrainingListener) -> bool:
@@ -558,6 +597,7 @@ class _Batch:
                 answer.predict_seconds,
                 sum(each.is_counted for each in plan.dichotomies),
                 count_samples(plan, range(len(plan.dichotomies)), training, self.rows),
+                answer.rows,
                 answer.scores if self.measurer.keeps_probabilities else None,
             )
         )

@@ -15,6 +15,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from polytomy import PolytomyClassifier, SchemeSearchCV, metrics, plots
 from polytomy.errors import ArgumentError
+from polytomy.model import out_of_fold
 from polytomy.selection import measuring
 from polytomy.selection.measuring import FoldMeasurer
 
@@ -231,6 +232,89 @@ def test_as_many_candidates_as_a_pool_needs_are_kept(blobs):
     assert (found.cv_results_["n_folds"] == N_FOLDS).sum() >= len(found.pool_) == 7
     proba = found.predict_proba(blobs[0])
     assert metrics.log_loss(blobs[1], proba, found.classes_) < -found.best_score_ * 1.2
+
+
+def test_the_score_of_a_pool_depends_neither_on_the_order_of_rows_nor_on_those_without_weight(
+    blobs,
+):
+    X, y = blobs
+    random = np.random.default_rng(0)
+    splits = list(FOLDS.split(X, y))
+    shuffled = [tuple(random.permutation(each) for each in split) for split in splits]
+    expected = search(blobs, "log_loss", pool=3, cv=splits).best_score_
+    found = search(blobs, "log_loss", pool=3, cv=shuffled).best_score_
+    assert found == pytest.approx(expected, rel=1e-6)
+    more = np.vstack([X, X[:30] + 1.0]), np.concatenate([y, y[:30]])
+    weight = np.repeat([1.0, 0.0], [len(y), 30])
+    with_more = [
+        (rows, np.concatenate([held_out, np.arange(len(y) + fold, len(y) + 30, N_FOLDS)]))
+        for fold, (rows, held_out) in enumerate(splits)
+    ]
+    with_more = [
+        (np.setdiff1d(np.arange(len(more[1])), held_out), held_out) for _, held_out in with_more
+    ]
+    options = {"pool": 3, "cv": with_more, "fit_params": {"sample_weight": weight}}
+    assert search(more, "log_loss", **options).best_score_ == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("random_state", [0, None])
+@pytest.mark.parametrize("scoring", ["accuracy", "log_loss"])
+def test_if_few_rows_are_scored_they_are_the_same_for_all_candidates(
+    blobs, shared, monkeypatch, scoring, random_state
+):
+    for module in (out_of_fold, measuring):
+        monkeypatch.setattr(module, "MOST_SCORES", 6 * 200)
+    monkeypatch.setattr(measuring, "_MOST_TOGETHER", 6 * 200 * 2)
+    judged = []
+    original = FoldMeasurer.judge
+
+    def judge(self, candidate, held_out, scores, winners):
+        judged.append(tuple(held_out))
+        return original(self, candidate, held_out, scores, winners)
+
+    monkeypatch.setattr(FoldMeasurer, "judge", judge)
+    grid = [{"kernel": ["linear"], "C": [0.1, 1.0, 10.0]}, {"gamma": [0.1]}]
+    options = {"random_state": random_state, "drop_losers": scoring == "accuracy"}
+    found = search(blobs, scoring, param_grid=grid, candidates=["one-vs-one", "tree"], **options)
+    assert shared == [8]
+    parts = set(judged)
+    assert len(parts) == N_FOLDS
+    assert sum(map(len, parts)) == 200
+    if random_state is None or scoring == "accuracy":
+        return
+    X, y = blobs
+    alone = PolytomyClassifier(
+        SVC(tol=1e-6, kernel="linear", C=1.0), cv=list(FOLDS.split(X, y)), random_state=0
+    ).fit(X, y)
+    (k,) = np.flatnonzero(found.cv_results_["candidate"] == "one-vs-one, C=1.0 kernel=linear")
+    share = [len(set(rows) & set(np.concatenate(judged[:5]))) for _, rows in FOLDS.split(X, y)]
+    mean = np.average(-scores_by_fold(found)[k], weights=share)
+    assert mean == pytest.approx(alone.composition_.final.score["log_loss"], rel=1e-5)
+
+
+def test_votes_have_the_weights_of_the_score(blobs):
+    # Balancing the sides of each pair gives rare classes more weight in the calibration alone.
+    X, y = blobs
+    kept = np.flatnonzero((y != "elm") | (np.arange(len(y)) % 8 == 0))
+    candidates = {"a": "one-vs-one"}
+    grid = {"C": [0.001, 1.0], "gamma": [0.01, 30.0]}
+    estimator = PolytomyClassifier(SVC(), class_weight="balanced-per-partition")
+    gaps = []
+
+    def note(gap, error, n_values):
+        gaps.append(gap)
+        return False
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(measuring, "is_clear_loss", note)
+        found = search(
+            (X[kept], y[kept]), estimator=estimator, candidates=candidates, param_grid=grid
+        )
+    n_rows = len(kept)
+    assert np.isfinite(found.cv_results_["mean_test_score"]).all()
+    np.testing.assert_allclose(
+        np.array(gaps) * n_rows, np.round(np.array(gaps) * n_rows), atol=1e-8
+    )
 
 
 def test_few_samples_drop_nothing(blobs, shared):

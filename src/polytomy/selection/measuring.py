@@ -52,8 +52,8 @@ Progress = Callable[[int], AbstractContextManager[TrainingListener]]
 _CLEAR_LOSS = 3.0
 # With fewer samples than this, no candidate is dropped.
 _LEAST_SAMPLES = 30
-# Most out-of-fold scores of candidates that are trained together, which takes up to thirty bytes for
-# each: a gigabyte.
+# Most out-of-fold scores of candidates that are trained together, which takes up to thirty bytes
+# for each: a gigabyte.
 _MOST_TOGETHER = 2**25
 # Most out-of-fold scores of candidates that wait for others, so that they need not be calibrated if
 # these have clearly more votes right: a quarter of a gigabyte.

@@ -14,6 +14,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
 
 from polytomy.calibration.calibrators import Calibrator, HeldOut, UncalibratedMap, fit_calibrators
 from polytomy.inputs.numbers import check_weights
@@ -78,19 +79,21 @@ def train_linear_models(work: Workload) -> list[Trained | None]:
     same rows, as in one-vs-rest, are solved together with matrix products; others are solved
     without copying their rows. Fold models are warm-started from the solution for all samples. The
     solver minimises the same objectives as scikit-learn, at least as accurately. Estimators that
-    `find_objective` does not support are left to other learners.
+    `find_objective` does not support are left to other learners, and so is LinearSVC with fewer
+    samples than features.
     """
     options, folds, problems = work.options, work.folds, work.problems
     trained: list[Trained | None] = [None] * len(work.dichotomies)
     estimators = {k: work.dichotomies[k].estimator for k in work.shareable}
     makers = _prepare_models(estimators.values(), work)
-    groups: dict[LinearObjective, list[int]] = {}
-    for k, estimator in estimators.items():
-        if id(estimator) in makers:
-            groups.setdefault(makers[id(estimator)].objective, []).append(k)
-    if not groups:
+    if not makers:
         return trained
     numbers = next(iter(makers.values())).numbers
+    groups: dict[LinearObjective, list[int]] = {}
+    for k, estimator in estimators.items():
+        is_supported = id(estimator) in makers
+        if is_supported and not _is_faster_alone(estimator, int(problems.sizes[k]), numbers):
+            groups.setdefault(makers[id(estimator)].objective, []).append(k)
     n_threads = _count_threads(options.n_jobs, numbers, problems)
     # Problems run in threads; BLAS threads would wait for each other on a busy machine.
     with one_blas_thread():
@@ -122,6 +125,18 @@ def train_linear_models(work: Workload) -> list[Trained | None]:
             names = [each.name for each in work.dichotomies]
             _warn_of_early_stops(sorted(trainer.stopped, key=names.index))
     return trained
+
+
+def _is_faster_alone(estimator: Any, n_samples: int, numbers: Any) -> bool:
+    """Return whether LIBLINEAR is faster, because it can solve the dual of a small LinearSVC.
+
+    With fewer samples than features, as in texts, its coordinate descent took a third of the time
+    on TF-IDF, and a fiftieth on counts. Dense problems of a larger dataset are so small that
+    preparing them would take longer.
+    """
+    if type(estimator) is not LinearSVC or estimator.dual is False:
+        return False
+    return bool((n_samples if is_sparse(numbers) else numbers.shape[0]) < numbers.shape[1])
 
 
 def _is_wide_stack(problems: ProblemList, X: Any) -> bool:

@@ -225,6 +225,21 @@ def test_estimators_that_are_not_linear_are_left_out() -> None:
     assert training.notes == ["2 binaries are trained together by the linear solver."]
 
 
+@pytest.mark.parametrize("dual", ["auto", True, False])
+@pytest.mark.parametrize("n_features", [40, 200])
+@pytest.mark.parametrize("as_samples", [np.asarray, csr_array])
+def test_svms_of_wide_rows_are_left_to_liblinear(as_samples, n_features, dual) -> None:
+    X, class_indices = make_samples(11, n_samples=120)
+    X = as_samples(np.hstack([X, np.zeros((len(X), n_features - X.shape[1]))]))
+    problems = some_pairs(class_indices)
+    training = train_linear_models([LinearSVC(dual=dual)] * 3, X, problems, NO_FOLDS)
+    n_samples = problems.sizes.tolist() if as_samples is csr_array else [120] * 3
+    is_left = [dual is not False and n < n_features for n in n_samples]
+    assert [binary is None for binary in training.binaries] == is_left
+    logistic = [LogisticRegression()] * 3
+    assert None not in train_linear_models(logistic, X, problems, NO_FOLDS).binaries
+
+
 def test_too_few_steps_give_a_warning_that_names_a_partition() -> None:
     X, class_indices = make_samples(8)
     problems = some_pairs(class_indices)

@@ -130,7 +130,7 @@ def train_linear_models(work: Workload) -> list[Trained | None]:
 def _is_faster_alone(estimator: Any, n_samples: int, numbers: Any) -> bool:
     """Return whether LIBLINEAR is faster, because it can solve the dual of a small LinearSVC.
 
-    With fewer samples than features, as in texts, its coordinate descent took a third of the time
+    With fewer samples than features, as in texts, its coordinate descent took half the time
     on TF-IDF, and a fiftieth on counts. Dense problems of a larger dataset are so small that
     preparing them would take longer.
     """

@@ -234,8 +234,8 @@ def fix_C(estimators: Sequence[Any], X: Any, n_classes: int) -> list[Any]:
 
     The number is 3 divided by the median squared distance of the rows of X from their mean, so that
     the penalty does not depend on the units of the features and their origin, and little on a few
-    long rows. An estimator that occurs several times is also a single object in the result. Warns if the classes
-    are many and small and C is far above that number.
+    long rows. An estimator that occurs several times is also a single object in the result. Warns
+    if the classes are many and small and C is far above that number.
 
     Parameters
     ----------

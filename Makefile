@@ -45,6 +45,8 @@ coverage: $(READY) ## the same tests, and how much of the code they run; tracing
 test-all: lint   ## the long tests and those of the datasets too, on new examples
 	HYPOTHESIS_PROFILE=nightly FIRST_COMBINATION=$$(date +%s) COMBINATIONS=3000 $(PYTEST) --cov --cov-report=term
 
+# Numba's files of two versions have the same names, so this one keeps its own.
+test-oldest: export NUMBA_CACHE_DIR := $(CURDIR)/$(OLDEST)/machine_code
 test-oldest: $(OLDEST)/.ready ## the tests with the oldest versions of all dependencies, on Python 3.11
 	$(OLDEST)/bin/polytomy warm-up --json > /dev/null
 	$(ONE_THREAD) $(OLDEST)/bin/python -m pytest -n 2 -m "not slow and not data"

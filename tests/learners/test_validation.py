@@ -1,6 +1,5 @@
 """Validation rows: every partition gets the rows of its own classes, with its own labels."""
 
-import inspect
 from itertools import combinations
 
 import numpy as np
@@ -72,12 +71,6 @@ def clouds(seed, n=90):
 
 X, Y = clouds(0)
 X_VAL, Y_VAL = clouds(1, 60)
-
-
-needs_rows_of_histograms = pytest.mark.skipif(
-    "X_val" not in inspect.signature(HistGradientBoostingClassifier.fit).parameters,
-    reason="needs scikit-learn 1.8",
-)
 
 
 def fit(scheme, estimator=None, **options):
@@ -156,7 +149,6 @@ def test_rows_of_a_partition_have_the_targets_of_their_classes(data, n_classes):
     assert own.y[0].tolist() == [target_of[k] for k in y[expected]]
 
 
-@needs_rows_of_histograms
 def test_early_stopping_of_histogram_boosting_uses_the_rows():
     estimator = HistGradientBoostingClassifier(
         max_iter=30, early_stopping=True, n_iter_no_change=2, random_state=0
@@ -176,7 +168,6 @@ def test_early_stopping_of_histogram_boosting_uses_the_rows():
         assert binary.estimator.n_iter_ == alone.n_iter_
 
 
-@needs_rows_of_histograms
 def test_as_many_validation_rows_as_training_rows_are_not_taken_for_values_of_these():
     estimator = HistGradientBoostingClassifier(max_iter=3, early_stopping=True)
     other, labels = clouds(2, len(Y))
@@ -334,7 +325,6 @@ def test_a_model_of_all_rows_has_the_mean_number_of_iterations_of_the_folds():
         assert (model.early_stopping_rounds, model.eval_set_) == (0, ())
 
 
-@needs_rows_of_histograms
 def test_histogram_boosting_on_folds_is_that_of_every_binary_alone():
     options = {"learning_rate": 0.3, "max_leaf_nodes": 4, "random_state": 0}
     estimator = HistGradientBoostingClassifier(early_stopping=True, n_iter_no_change=2, **options)
@@ -416,7 +406,6 @@ def test_rows_of_folds_are_transformed_by_shared_steps():
     assert {tuple(row) for row in samples} <= scaled
 
 
-@needs_rows_of_histograms
 def test_a_regressor_stops_early_on_folds():
     estimator = HistGradientBoostingClassifier(early_stopping=True, max_leaf_nodes=4)
     regressor = PolytomyRegressor(estimator, n_bins=3, cv=3, validation="folds", random_state=0)

@@ -113,7 +113,8 @@ class FourierFeatures(BaseEstimator):  # type: ignore[misc]
     def to_onnx(self, graph: Graph, X: Value) -> Value:
         """Return `transform` as a graph, in double precision."""
         frequencies, phases = (each.astype(np.float64) for each in (self.frequencies, self.phases))
-        return graph.add("Cos", (X - self.centre) @ frequencies + phases)
+        # A sine, because onnxruntime before 1.29 has no cosine in double precision.
+        return graph.add("Sin", (X - self.centre) @ frequencies + (phases + np.pi / 2))
 
     def state(self) -> dict[str, Any]:
         """Return the centre, frequencies and phases."""

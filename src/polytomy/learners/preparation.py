@@ -350,7 +350,7 @@ def tags_of(estimator: Any) -> Any:
     try:
         is_template = estimator is None or isinstance(estimator, str)
         resolved = resolve_estimator(estimator) if is_template else estimator
-        # scikit-learn 1.6 makes up tags for objects that have none, and warns.
+        # scikit-learn 1.7 makes up tags for objects that have none, and warns.
         return get_tags(resolved) if hasattr(resolved, "__sklearn_tags__") else None
     except (AttributeError, TypeError, ArgumentError):  # incomplete tags, or invalid
         return None

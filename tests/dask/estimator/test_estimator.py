@@ -1,6 +1,5 @@
 """Laws of training on a cluster of two processes: its results are those of one machine."""
 
-import inspect
 import os
 import pickle
 import subprocess
@@ -77,10 +76,6 @@ def test_a_held_out_part_is_that_of_a_fit_in_memory(client, estimator, final_cal
         np.testing.assert_array_equal(rows.weight, expected.weight)
 
 
-@pytest.mark.skipif(
-    "X_val" not in inspect.signature(HistGradientBoostingClassifier.fit).parameters,
-    reason="needs scikit-learn 1.8",
-)
 def test_early_stopping_on_folds_is_that_of_a_fit_in_memory(client):
     X, y = make_samples(90, 3)
     boosting = HistGradientBoostingClassifier(

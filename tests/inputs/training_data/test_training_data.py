@@ -41,7 +41,7 @@ def test_scikit_learn_warns_of_numbers_that_hardly_repeat():
     labels, data = np.arange(30) // 2, np.ones((30, 1))
     check_training_data(Owner(), data, labels)
     labels[:4] = -1, -2, -3, -4
-    with pytest.warns(UserWarning, match="could represent a regression problem"):
+    with pytest.warns(UserWarning, match="number of unique classes is greater than 50%"):
         check_training_data(Owner(), data, labels)
 
 

@@ -35,9 +35,8 @@ FILE = f"shapes._draw_circles-12.py{sys.version_info.major}{sys.version_info.min
 
 
 @pytest.fixture(autouse=True)
-def look_again(monkeypatch):
+def look_again():
     """Forget what was found earlier, and again what the test finds."""
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     has_machine_code.cache_clear()
     yield
     has_machine_code.cache_clear()
@@ -46,6 +45,7 @@ def look_again(monkeypatch):
 @pytest.fixture
 def sources(tmp_path, monkeypatch):
     """Return a folder with the sources of the compiled routines."""
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setattr(dispatch, "_COMPILED", tmp_path / "compiled")
     (tmp_path / "compiled" / "__pycache__").mkdir(parents=True)
     return tmp_path / "compiled"

@@ -169,7 +169,7 @@ def plot() -> None:
             axis.plot(losses, [float(row["speed-up"]) for row in own], style, label=method)
         axis.axhline(1.0, color="grey", linewidth=0.7)
         axis.axvline(0.5, color="grey", linewidth=0.7, linestyle=":")
-        axis.set(title=name, yscale="log")
+        axis.set(title=name.removesuffix("_full"), yscale="log")
         axis.set_xscale("symlog", linthresh=0.5)
         axis.set_xticks([0, 0.5, 2, 10], ["0", "0.5", "2", "10"])
         axis.set_yticks([0.03, 0.1, 0.3, 1, 3, 10], ["0.03", "0.1", "0.3", "1", "3", "10"])

@@ -16,16 +16,6 @@ ROOT = Path(__file__).parents[2]
 # What `make docs` leaves in the folder of the sources.
 GENERATED = shutil.ignore_patterns("_build", "gallery", "generated", "command_line.md")
 
-# As `python -m sphinx`. The trees of all pages stay until the end; to look through them for garbage
-# again and again takes a seventh of the time.
-SPHINX = """
-import gc, sys
-from sphinx.cmd.build import main
-
-gc.set_threshold(100_000, 50, 100)
-sys.exit(main(sys.argv[1:]))
-"""
-
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
@@ -38,7 +28,7 @@ def site(tmp_path_factory):
         shutil.copy(file, folder)
     options = ["--fail-on-warning", "--keep-going", "-q", "-D", "plot_gallery=0"]
     done = subprocess.run(
-        [sys.executable, "-c", SPHINX, *options, "-b", "html", "docs", "html"],
+        [sys.executable, "-m", "sphinx", *options, "-b", "html", "docs", "html"],
         capture_output=True,
         cwd=folder,
         timeout=600,

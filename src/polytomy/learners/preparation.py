@@ -69,7 +69,7 @@ def name_kind(estimator: Any) -> str:
     return f"{kind} of {', '.join(type(step).__name__ for _, step in steps)}"
 
 
-_PLAIN_TYPES = (bool, int, float, str, type(None))
+_PLAIN_TYPES = frozenset({bool, int, float, str, type(None)})
 
 
 def prepare_estimator(estimator: Any, seed: int | None) -> Any:
@@ -111,7 +111,7 @@ def copy_unfitted(estimator: Any) -> Any:
 def has_plain_attributes(estimator: Any) -> bool:
     """Return whether an estimator is unfitted and all its parameters are plain values."""
     attributes = getattr(estimator, "__dict__", {})
-    return bool(attributes) and all(type(each) in _PLAIN_TYPES for each in attributes.values())
+    return bool(attributes) and _PLAIN_TYPES.issuperset(map(type, attributes.values()))
 
 
 def side_labels(estimator: Any) -> tuple[int, int]:

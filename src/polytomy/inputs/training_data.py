@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_y, _num_samples, check_consistent_length, validate_data
+from sklearn.utils.validation import _check_y, check_consistent_length, validate_data
 
 from polytomy.errors import Argument, ArgumentError, DataError
 from polytomy.inputs.label_order import find_class_order, read_categories
@@ -105,8 +105,9 @@ def _check_rows(
         X = validate_data(estimator, X, y, reset=reset, skip_check_array=True)[0]
     if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuU"):
         y = _check_y(y, y_numeric=y_numeric)
-    check_consistent_length(X, y)
-    if _num_samples(X) < 1:
+    if count_rows(X) != len(y):
+        check_consistent_length(X, y)  # raises scikit-learn's error
+    if not len(y):
         raise ArgumentError("X has no rows. Give at least one sample.")
     return X, y
 

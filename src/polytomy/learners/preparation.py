@@ -310,7 +310,7 @@ def class_limit(estimator: Any) -> int | None:
     >>> class_limit(model)
     10
     """
-    model = _final_step(estimator)
+    model = _final_step(resolve_estimator(estimator) if isinstance(estimator, str) else estimator)
     while model is not None and not isinstance(model, FrozenEstimator):
         holders = [model]
         if hasattr(model, "get_inference_config"):

@@ -121,12 +121,12 @@ def score_outside(
     """
     rows = place[folds.scored]
     scores = np.array([data.scores for data in trained], dtype=np.float64).T
-    if np.isnan(scores).any():
+    if (is_missing := np.isnan(scores)).any():
         if rows.min() < 0 or not isinstance(matrix, WholeMatrix):
             return list(trained)  # most kernel values would have to be computed first
         machines = [data.fold_machines for data in trained if data.fold_machines is not None]
         found = _score(machines, matrix, place, rows, folds.fold_of[folds.scored])
-        scores = np.where(np.isnan(scores), found, scores)
+        scores = np.where(is_missing, found, scores)
     return [
         data._replace(scores=own, fold_machines=None)
         for data, own in zip(trained, scores.T, strict=True)

@@ -328,16 +328,14 @@ class PolytomyClassifier(
         self, X: Any, y: Any, sample_weight: ArrayLike | None, fit_params: Mapping[str, Any]
     ) -> tuple[Any, NDArray[Any], TrainingOptions]:
         """Check the data, set the attributes that describe it, and return it with the options."""
-        given_labels = y
-        X, y = check_training_data(self, X, y)
-        self.classes_, class_indices = np.unique(y, return_inverse=True)
-        self.class_order_ = find_known_order(
-            self.scheme, given_labels, self.classes_, self.class_order
-        )
+        X, labels = check_training_data(self, X, y)
+        self.classes_ = np.unique(labels)
+        class_indices = np.searchsorted(self.classes_, labels)
+        self.class_order_ = find_known_order(self.scheme, y, self.classes_, self.class_order)
         training = make_training_options(
             self, "fit", sample_weight, fit_params, self.classes_, class_indices
         )
-        return X, y, training
+        return X, labels, training
 
     def _scheme_for(self, training: TrainingOptions) -> SchemeArgument:
         """Return the scheme; "auto" is "limited" if there are more classes than a model takes."""

@@ -626,11 +626,10 @@ def _cross_fit(
 
 def inner_parts(fold_of: NDArray[np.intp], n_parts: int = _N_PARTS) -> NDArray[np.intp]:
     """Return parts of the samples for cross-validation: whole folds, if there are enough."""
-    _, numbers = np.unique(fold_of, return_inverse=True)
-    n_folds = int(numbers.max(initial=0)) + 1
-    if n_folds < _N_PARTS:
+    folds = np.unique(fold_of)
+    if len(folds) < _N_PARTS:
         return np.arange(len(fold_of)) % _N_PARTS
-    return numbers % min(n_folds, n_parts)
+    return np.searchsorted(folds, fold_of) % min(len(folds), n_parts)
 
 
 def _fit_bias(answers: OutOfFoldAnswers, parts: NDArray[np.intp]) -> FinalFit:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
 from functools import update_wrapper
 from types import MethodType
@@ -108,7 +108,7 @@ def as_count(name: str, value: object, at_least: int = 1) -> int:
     return count
 
 
-def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
+def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     """Raise ArgumentError, with the nearest choice, unless a value is one of the choices.
 
     Examples
@@ -119,11 +119,10 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
     polytomy.errors.ArgumentError: linkage="singel" is not one of single, complete. Did you mean
     "single"?
     """
-    known = list(choices)
-    if not isinstance(value, str) or value not in known:
+    if not isinstance(value, str) or value not in choices:
         raise ArgumentError(
             Argument(name, value),
-            f" is not one of {', '.join(known)}.{did_you_mean(value, known)}",
+            f" is not one of {', '.join(choices)}.{did_you_mean(value, choices)}",
         )
 
 

@@ -43,7 +43,7 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Floats:
         raise ArgumentError(
             f"sample_weight has shape {weight.shape}; {n_samples} samples need ({n_samples},)."
         )
-    if np.any(bad := ~np.isfinite(weight) | (weight < 0)):
+    if (bad := ~np.isfinite(weight) | (weight < 0)).any():
         raise ArgumentError(
             f"sample_weight[{np.argmax(bad)}] is {weight[bad][0]:g}; "
             "weights must be finite and not negative."

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
@@ -216,7 +216,7 @@ def fingerprint_rows(X: Any) -> NDArray[np.int64]:
         texts = [repr(row).encode() for row in np.asarray(X, dtype=object).tolist()]
         digests = [blake2b(text, digest_size=8).digest() for text in texts]
         return np.frombuffer(b"".join(digests), dtype=np.int64) & _POSITIVE
-    factors = np.random.default_rng(0).integers(2**63, size=numbers.shape[1]) | 1
+    factors = _factors(numbers.shape[1])
     # Products and sums are modulo 2^64, so that their order does not matter.
     if is_sparse(X):
         parts = _mix_bits(numbers.data), numbers.indices, numbers.indptr
@@ -227,6 +227,12 @@ def fingerprint_rows(X: Any) -> NDArray[np.int64]:
 
 
 _POSITIVE = np.int64(2**63 - 1)
+
+
+@lru_cache(maxsize=1)
+def _factors(n_columns: int) -> NDArray[np.int64]:
+    """Return the factor of each column; making a generator takes long for a few rows."""
+    return np.random.default_rng(0).integers(2**63, size=n_columns) | 1
 
 
 def _mix_bits(numbers: NDArray[Any]) -> NDArray[np.int64]:

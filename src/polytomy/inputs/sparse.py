@@ -16,7 +16,7 @@ MOST_ROWS_OR_COLUMNS = 2**31 - 1
 
 def is_sparse(X: Any) -> bool:
     """Return whether X is a SciPy sparse matrix or array."""
-    return bool(scipy.sparse.issparse(X))
+    return not isinstance(X, np.ndarray) and bool(scipy.sparse.issparse(X))
 
 
 def check_sparse(X: Any, name: str = "X") -> Any:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_y, _num_samples, check_consistent_length, validate_data
+from sklearn.utils.validation import _check_y, check_consistent_length, validate_data
 
 from polytomy.errors import Argument, ArgumentError, DataError
 from polytomy.inputs.label_order import find_class_order, read_categories
@@ -93,15 +93,21 @@ def _check_rows(
     estimator: Any, X: Any, y: Any, *, reset: bool = True, y_numeric: bool = False
 ) -> tuple[Any, NDArray[Any]]:
     X = _check_memory(X)
-    if not (_is_finite_array(X) or _is_left_to_estimator(X)):
+    is_finite = _is_finite_array(X)
+    if not (is_finite or _is_left_to_estimator(X)):
         return validate_data(  # type: ignore[no-any-return]
             estimator, X, y, reset=reset, y_numeric=y_numeric, **_OPTIONS
         )
-    X = validate_data(estimator, X, y, reset=reset, skip_check_array=True)[0]
+    if is_finite and reset and y is not None:
+        vars(estimator).pop("feature_names_in_", None)
+        estimator.n_features_in_ = X.shape[1]
+    else:
+        X = validate_data(estimator, X, y, reset=reset, skip_check_array=True)[0]
     if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuU"):
         y = _check_y(y, y_numeric=y_numeric)
-    check_consistent_length(X, y)
-    if _num_samples(X) < 1:
+    if count_rows(X) != len(y):
+        check_consistent_length(X, y)  # raises scikit-learn's error
+    if not len(y):
         raise ArgumentError("X has no rows. Give at least one sample.")
     return X, y
 

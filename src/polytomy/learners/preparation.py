@@ -69,7 +69,7 @@ def name_kind(estimator: Any) -> str:
     return f"{kind} of {', '.join(type(step).__name__ for _, step in steps)}"
 
 
-_PLAIN_TYPES = (bool, int, float, str, type(None))
+_PLAIN_TYPES = frozenset({bool, int, float, str, type(None)})
 
 
 def prepare_estimator(estimator: Any, seed: int | None) -> Any:
@@ -111,7 +111,7 @@ def copy_unfitted(estimator: Any) -> Any:
 def has_plain_attributes(estimator: Any) -> bool:
     """Return whether an estimator is unfitted and all its parameters are plain values."""
     attributes = getattr(estimator, "__dict__", {})
-    return bool(attributes) and all(type(each) in _PLAIN_TYPES for each in attributes.values())
+    return bool(attributes) and _PLAIN_TYPES.issuperset(map(type, attributes.values()))
 
 
 def side_labels(estimator: Any) -> tuple[int, int]:
@@ -310,7 +310,7 @@ def class_limit(estimator: Any) -> int | None:
     >>> class_limit(model)
     10
     """
-    model = _final_step(estimator)
+    model = _final_step(resolve_estimator(estimator) if isinstance(estimator, str) else estimator)
     while model is not None and not isinstance(model, FrozenEstimator):
         holders = [model]
         if hasattr(model, "get_inference_config"):

@@ -219,7 +219,7 @@ def root_mean_over_samples(losses: Callable[[JudgedSamples], Floats]) -> Additiv
 def _sum_over_samples(
     losses: Callable[[JudgedSamples], Floats],
 ) -> Callable[[JudgedSamples], Floats]:
-    return lambda judged: np.array([np.sum(losses(judged) * judged.weight), judged.weight.sum()])
+    return lambda judged: np.array([(losses(judged) * judged.weight).sum(), judged.weight.sum()])
 
 
 @dataclass(frozen=True, slots=True)

@@ -272,11 +272,12 @@ def _uncertainty_coefficient(
     if np.count_nonzero(of_truth) == 1:
         return 1.0
     # Only pairs that occur are counted: with many classes, the whole table would be large.
-    _, pairs = np.unique(rows * (columns.max() + 1) + columns, return_inverse=True)
+    pairs = rows * (columns.max() + 1) + columns
+    pairs = np.searchsorted(np.unique(pairs), pairs)
     entropy = _entropy(of_truth)
     information = entropy + _entropy(np.bincount(columns, shares))
     information -= _entropy(np.bincount(pairs, shares))
-    return float(np.clip(information / entropy, 0.0, 1.0))
+    return min(max(information / entropy, 0.0), 1.0)
 
 
 def _surprises_at_prediction(judged: JudgedSamples) -> Floats:
@@ -295,7 +296,7 @@ def _surprises_at_prediction(judged: JudgedSamples) -> Floats:
 
 def _entropy(distribution: NDArray[Any]) -> float:
     positive = distribution[distribution > 0]
-    return -float(np.sum(positive * np.log(positive)))
+    return -float((positive * np.log(positive)).sum())
 
 
 def _number_labels(labels: list[Hashable]) -> NDArray[np.intp]:
@@ -374,7 +375,7 @@ def root_brier_score(
 
 
 def _squared_errors(judged: JudgedSamples) -> Floats:
-    return np.asarray(np.sum((judged.proba - judged.indicators) ** 2, axis=1))
+    return np.asarray(((judged.proba - judged.indicators) ** 2).sum(axis=1))
 
 
 def _mean_squared_errors(judged: JudgedSamples) -> Floats:
@@ -449,7 +450,7 @@ def log_loss(
 
 def _surprises(judged: JudgedSamples) -> Floats:
     of_truth = judged.proba[np.arange(len(judged.truth)), judged.truth]
-    return np.asarray(-np.log(np.clip(of_truth, np.finfo(np.float64).eps, 1.0)))
+    return np.asarray(-np.log(of_truth.clip(np.finfo(np.float64).eps, 1.0)))
 
 
 def ranked_probability_score(

@@ -30,7 +30,6 @@ from polytomy.model.arrangement import (
     Arrangement,
     Solver,
     arrange_trained,
-    check_solver,
     first_rows,
     gives_probabilities,
     resolve_solvers,
@@ -46,7 +45,7 @@ from polytomy.model.out_of_fold import (
 from polytomy.model.scheme_argument import members_of
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.scheme.codes import one_vs_one
-from polytomy.solvers.solving import METHODS, decode, find_method
+from polytomy.solvers.solving import METHODS, check_applicable, decode
 from polytomy.states import State, stored_as
 
 Floats = NDArray[np.float64]
@@ -174,9 +173,8 @@ class Composition:
         classes.flags.writeable = False
         object.__setattr__(self, "classes", classes)
         for member, solver in zip(members_of(self.scheme), self.solvers, strict=True):
-            check_solver(member, solver)
-            if not callable(solver):
-                find_method(solver, "solver")  # "auto" must have been resolved before
+            if not callable(solver):  # "auto" must have been resolved before
+                check_applicable(solver, member, "solver")
             if gives_probabilities(solver) != self.gives_probabilities:
                 raise ArgumentError(
                     Argument("solver", solver),
@@ -185,7 +183,8 @@ class Composition:
                     " are in one pool, and only one of them gives probabilities. Use solvers that "
                     "all do.",
                 )
-        if not self.gives_probabilities and (self.prior is not None or self.costs is not None):
+        needs_probabilities = self.prior is not None or self.costs is not None
+        if needs_probabilities and not self.gives_probabilities:
             part, undo = ("prior", "with_prior") if self.costs is None else ("costs", "with_cost")
             raise ArgumentError(
                 Argument("solver", self.solver),

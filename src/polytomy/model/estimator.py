@@ -205,7 +205,7 @@ def make_training_options(
         shares_preprocessing=classifier.shared_preprocessing,
         class_weight=classifier.class_weight,
         validates_on_folds=classifier.validation is not None,
-        max_sides=classifier.max_sides or class_limit(resolve_estimator(classifier.estimator)),
+        max_sides=classifier.max_sides or class_limit(classifier.estimator),
         arguments=weighted(given),
         arguments_by_model={name: weighted(each) for name, each in by_model.items()},
         classes=classes,

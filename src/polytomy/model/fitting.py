@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polytomy.calibration.folds import Folds
 from polytomy.errors import ArgumentError, CalibrationWarning, warn_caller
 from polytomy.inputs.arguments import count_things
-from polytomy.inputs.rows import fingerprint_rows, group_rows, take_rows
+from polytomy.inputs.rows import group_rows
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.any_estimator import train_estimators, update_binary
 from polytomy.learners.bank import Bank
@@ -149,10 +149,7 @@ def fit_binaries(
     warn_of_shortcomings(binaries)
     out_of_fold = None
     if folds is not None and rule is not None and rule.final_calibration is not None:
-        out_of_fold = collect_out_of_fold(rule, folds, trained, X, options)
-    if out_of_fold is not None:
-        fingerprints = fingerprint_rows(take_rows(given, out_of_fold.rows))
-        out_of_fold = replace(out_of_fold, fingerprints=fingerprints)
+        out_of_fold = collect_out_of_fold(rule, folds, trained, X, options, given)
     frequencies = ClassFrequencies.from_weights(
         options.class_indices,
         len(options.classes),

@@ -27,7 +27,7 @@ from polytomy.calibration.folds import Folds, make_folds
 from polytomy.calibration.pooling import fit_pool
 from polytomy.errors import CalibrationWarning, warn_caller
 from polytomy.inputs.numbers import check_weights, class_weights
-from polytomy.inputs.rows import take_rows
+from polytomy.inputs.rows import fingerprint_rows, take_rows
 from polytomy.inputs.seeds import partition_seeds
 from polytomy.learners.bank import Bank
 from polytomy.learners.problems import Dichotomy
@@ -203,6 +203,7 @@ def collect_out_of_fold(
     trained: Sequence[Trained],
     X: Any,
     options: TrainingOptions,
+    given: Any,
 ) -> OutOfFold | None:
     """Return the out-of-fold scores of trained binaries; None if a fold could not be trained.
 
@@ -213,6 +214,7 @@ def collect_out_of_fold(
     trained : trained binaries; those that were trained elsewhere have no scores yet
     X : training data
     options : TrainingOptions
+    given : the training data before shared transformers
     """
     rows, class_indices = folds.scored, options.class_indices
     if not len(rows):
@@ -230,6 +232,7 @@ def collect_out_of_fold(
         rule.final_calibration,
         rule.seed,
         options.keep_out_of_fold,
+        fingerprint_rows(take_rows(given, rows)),
     )
 
 
@@ -251,8 +254,8 @@ def _is_class_known(
     that are trained on all rows.
     """
     is_known = np.zeros((folds.n_folds, class_indices.max(initial=0) + 1), dtype=np.bool_)
-    for known, is_trained_on in zip(is_known, folds.is_trained_on, strict=True):
-        known[class_indices[is_trained_on & has_weight]] = True
+    for known, is_used in zip(is_known, folds.is_trained_on & has_weight, strict=True):
+        known[class_indices[is_used]] = True
     is_held_out = folds.fold_of >= 0
     return np.asarray(is_held_out & is_known[folds.fold_of, class_indices])
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import copy_context
 from functools import cache, partial
 from itertools import pairwise
@@ -50,9 +50,6 @@ function, say, is left to itself."""
 
 _NEVER: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
 """The flag of work that is never told to stop."""
-
-_LAYOUT_FLAGS = 0x1 | 0x2 | 0x400
-"""NumPy's flags of arrays in C order, in Fortran's order, and that can be written to."""
 
 _thread = threading.local()
 _called: set[Hashable] = set()
@@ -297,20 +294,28 @@ def _types_of(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _type_of(argument: Any) -> Any:
     if isinstance(argument, np.ndarray):
-        return argument.dtype.char, argument.ndim, argument.flags.num & _LAYOUT_FLAGS
+        return argument.dtype.char, argument.ndim, argument.flags.num
     if isinstance(argument, tuple):
         return type(argument), _types_of(argument)
     return type(argument)
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Return a context in which BLAS uses one thread.
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let BLAS use one thread.
 
     Starting threads takes longer than a small matrix product itself, and far longer on a busy
     machine.
     """
-    limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return limit
+    libraries = _libraries("blas", "sklearn" in sys.modules)
+    changed = [(each, count) for each in libraries if (count := each.num_threads or 1) > 1]
+    try:
+        for library, _ in changed:
+            library.set_num_threads(1)
+        yield
+    finally:
+        for library, count in changed:
+            library.set_num_threads(count)
 
 
 def _count_openmp_threads() -> int | None:
@@ -319,18 +324,12 @@ def _count_openmp_threads() -> int | None:
     Users limit them with ``threadpoolctl.threadpool_limits`` or the environment variable
     OMP_NUM_THREADS, as for scikit-learn's own parallel loops.
     """
-    counts = [library.num_threads for library in _openmp_libraries("sklearn" in sys.modules)]
+    counts = [each.num_threads for each in _libraries("openmp", "sklearn" in sys.modules)]
     return min((count for count in counts if count is not None), default=None)
 
 
 @cache
-def _openmp_libraries(has_sklearn: bool) -> list[Any]:
-    """Return the libraries; scikit-learn loads one, so the cache distinguishes both cases."""
-    libraries: list[Any] = ThreadpoolController().select(user_api="openmp").lib_controllers
+def _libraries(user_api: str, has_sklearn: bool) -> list[Any]:
+    """Return the libraries, which takes a millisecond; scikit-learn loads one more."""
+    libraries: list[Any] = ThreadpoolController().select(user_api=user_api).lib_controllers
     return libraries
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    # Finding the libraries takes a millisecond, so it is done once.
-    return ThreadpoolController()

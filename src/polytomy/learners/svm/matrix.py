@@ -198,7 +198,7 @@ class WholeMatrix:
 
     def sums(
         self, rows: NDArray[np.intp], weights: NDArray[np.float64], parts: Sequence[slice]
-    ) -> NDArray[np.float64] | None:
+    ) -> NDArray[np.float64]:
         """Return Σ_t K(row, t)·weights[t, m] for each row and machine m.
 
         Parameters
@@ -273,11 +273,6 @@ class MatrixOnDemand:
     def diagonal(self) -> NDArray[np.float64]:
         """Return the kernel of each sample with itself, in double precision."""
         return self.kernel.values_with_itself(self.squares)
-
-    def sums(
-        self, rows: NDArray[np.intp], weights: NDArray[np.float64], parts: Sequence[slice]
-    ) -> None:
-        """Return None: most kernel values would have to be computed first."""
 
 
 Matrix = WholeMatrix | MatrixOnDemand
@@ -518,8 +513,7 @@ def train_machines(
         most_steps=np.array([svc.max_iter for svc in svcs], dtype=np.int64),
         shrinks=np.array([svc.shrinking for svc in svcs], dtype=np.bool_),
     )
-    largest = int(np.diff(ends, prepend=0).max())
-    cache = np.empty(max(CACHE_BYTES // 4, 2 * largest), dtype=np.float32)
+    cache = np.empty(max(CACHE_BYTES // 4, 2 * len(columns)), dtype=np.float32)
     if not kernel.about.is_definite:
         sources = np.full_like(sources, -1)
     try:

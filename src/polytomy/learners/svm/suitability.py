@@ -80,7 +80,7 @@ def check_suitable(estimator: Any) -> Kernel:
         raise UnsuitableError(f"its kernel is {estimator.kernel!r}")
     if estimator.verbose:
         raise UnsuitableError("verbose=True asks for LIBSVM's own report")
-    weights = np.ones(2)
+    weights: Any = (1.0, 1.0)
     try:
         if has_plain_attributes(estimator):
             _validate_plain(**vars(estimator))
@@ -94,7 +94,7 @@ def check_suitable(estimator: Any) -> Kernel:
         raise UnsuitableError("its parameters are invalid") from error
     if "degree" in kernel.parameters and estimator.degree > LARGEST_DEGREE:
         raise UnsuitableError(f"its degree is above {LARGEST_DEGREE}")
-    if not np.all(weights > 0):
+    if not all(weight > 0 for weight in weights):
         raise UnsuitableError("class_weight gives a side no weight")
     return kernel
 

@@ -306,7 +306,7 @@ def _count_threads(n_jobs: int | None, tasks: Sequence[Task]) -> int:
     """Return how many threads are worthwhile: with small problems, they would wait for the GIL."""
     n_pairs = sum(len(svcs) * problem.n_samples**2 for svcs, problem in tasks)
     n_useful = min(len(tasks), 1 + n_pairs // _PAIRS_PER_THREAD)
-    return min(int(effective_n_jobs(n_jobs)), n_useful)
+    return 1 if n_useful == 1 else min(int(effective_n_jobs(n_jobs)), n_useful)
 
 
 def _share_vectors(machines: Mapping[int, Machine], X: Any) -> dict[int, KernelMachine]:

@@ -22,7 +22,7 @@ from polytomy.calibration.folds import Folds
 from polytomy.learners.preparation import side_labels
 from polytomy.learners.problems import Batch, BatchFolds, BinaryProblem
 from polytomy.learners.svm.machines import FoldMachines, Machine, MachineData
-from polytomy.learners.svm.matrix import Matrix, train_machines
+from polytomy.learners.svm.matrix import Matrix, WholeMatrix, train_machines
 from polytomy.learners.workload import TrainingOptions, weights_of_problems
 from polytomy.routines.reference.smo import FEW_SAMPLES
 
@@ -97,10 +97,9 @@ def find_sources(n_values: int, n_models: int) -> NDArray[np.intp]:
            [ 0, -1],
            [ 1,  2]])
     """
-    runs = np.arange(n_values * n_models)
-    whole = runs - runs % n_models
-    smaller = np.where(whole == 0, -1, runs - n_models)
-    return np.column_stack([smaller, np.where(whole == runs, -1, whole)])
+    runs = range(n_values * n_models)
+    sources = [(max(-1, k - n_models), k - k % n_models if k % n_models else -1) for k in runs]
+    return np.array(sources, dtype=np.intp)
 
 
 def score_outside(
@@ -122,14 +121,12 @@ def score_outside(
     """
     rows = place[folds.scored]
     scores = np.array([data.scores for data in trained], dtype=np.float64).T
-    if np.isnan(scores).any():
-        if rows.min() < 0:
-            return list(trained)
+    if (is_missing := np.isnan(scores)).any():
+        if rows.min() < 0 or not isinstance(matrix, WholeMatrix):
+            return list(trained)  # most kernel values would have to be computed first
         machines = [data.fold_machines for data in trained if data.fold_machines is not None]
         found = _score(machines, matrix, place, rows, folds.fold_of[folds.scored])
-        if found is None:
-            return list(trained)
-        scores = np.where(np.isnan(scores), found, scores)
+        scores = np.where(is_missing, found, scores)
     return [
         data._replace(scores=own, fold_machines=None)
         for data, own in zip(trained, scores.T, strict=True)
@@ -138,27 +135,24 @@ def score_outside(
 
 def _score(
     machines: Sequence[FoldMachines],
-    matrix: Matrix,
+    matrix: WholeMatrix,
     place: NDArray[np.intp],
     rows: NDArray[np.intp],
     fold_of: NDArray[np.intp],
-) -> NDArray[np.float64] | None:
-    """Return the scores that the machines of their folds give to rows of the matrix, or None."""
+) -> NDArray[np.float64]:
+    """Return the scores that the machines of their folds give to rows of the matrix."""
     columns = place[np.concatenate([each.rows for each in machines])]
     numbers = np.repeat(np.arange(len(machines)), [len(each.rows) for each in machines])
     coefficients = np.concatenate([each.coefficients for each in machines], axis=1)
-    intercepts = np.array([each.intercepts for each in machines])
+    intercepts = np.column_stack([each.intercepts for each in machines])
     scores = np.empty((len(rows), len(machines)))
     weights = np.zeros((matrix.n_rows, len(machines)))
     parts = _find_parts(columns, numbers, weights.shape)
     for fold, own in enumerate(coefficients):
         weights[columns, numbers] = own
         (samples,) = (fold_of == fold).nonzero()
-        sums = matrix.sums(rows[samples], weights, parts)
-        if sums is None:
-            return None
-        scores[samples] = sums + intercepts[:, fold]
-    return scores
+        scores[samples] = matrix.sums(rows[samples], weights, parts)
+    return scores + intercepts[fold_of]
 
 
 def _find_parts(

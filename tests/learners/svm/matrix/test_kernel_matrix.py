@@ -85,9 +85,3 @@ def test_sums_are_kernel_values_times_weights(n_threads, ends):
         patch.setattr(kernel_matrix, "_SUM_BYTES", 1)  # blocks of one row
         sums = WholeMatrix(X, kernel, n_threads).sums(rows, weights, parts)
     np.testing.assert_allclose(sums, kernel.matrix(X[rows], X) @ weights, rtol=1e-5, atol=1e-5)
-
-
-def test_there_are_no_sums_without_all_rows():
-    X, weights = np.eye(4), np.ones((4, 1))
-    on_demand = MatrixOnDemand(X, KernelFunction("rbf", gamma=1.0), n_kept=2)
-    assert on_demand.sums(np.arange(2), weights, [slice(0, 4)]) is None

@@ -141,7 +141,7 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     cv : int, splitter or list of splits, default=5
         The cross-validation folds. SVCs that are calibrated on as many folds, with schemes that are
         not made from data, are calibrated on these: each candidate is trained once, and judged by
-        its own out-of-fold probabilities.
+        its own out-of-fold probabilities. So is `best_estimator_`, whose parameter ``cv`` stays.
     budget : float, optional
         Start no new fold after this many seconds. The first fold is always finished. Each fold is
         then measured with calibration folds of its own.
@@ -300,6 +300,9 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             progress=progress_bar if self.verbose else None,
             on_fold=self._report_fold if self.verbose else None,
         )
+        own_cv = classifier.cv
+        if race.is_on_shared_folds:  # What was scored was calibrated on them.
+            classifier.cv, setup = folds, replace(setup, training=replace(training, cv=folds))
         if self.pool is None:
             chosen = [choose_runner(race)]
         else:
@@ -319,6 +322,8 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             self._fit_pool(classifier, setup, X, y)
         elif self.refit:
             self._refit(classifier, setup, X, y, sample_weight, given)
+        if self.refit:
+            self.best_estimator_.cv = own_cv
         return self
 
     def _fit_pool(

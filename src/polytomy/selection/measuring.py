@@ -34,7 +34,7 @@ from polytomy.metrics import JudgedSamples, Metric
 from polytomy.model.arrangement import facts_from, resolve_solvers
 from polytomy.model.composition import Composition
 from polytomy.model.fitting import TrainedBinaries, TrainingPlan, fit_binaries, plan_training
-from polytomy.model.out_of_fold import MOST_SCORES, find_fold_rule
+from polytomy.model.out_of_fold import MOST_SCORES, calibration_weights, find_fold_rule
 from polytomy.model.scheme_argument import needs_data
 from polytomy.routines.threads import one_blas_thread, run_tasks
 from polytomy.scheme import Scheme, SchemeEnsemble
@@ -231,7 +231,8 @@ class FoldMeasurer:
         rows, held_out : rows of the data
         progress : context manager that takes the number of partitions of a fold
         """
-        self._measure_all(entries, rows, [held_out], self.setup.training.take(rows), progress)
+        training = replace(self.setup.training.take(rows), keep_out_of_fold=False)
+        self._measure_all(entries, rows, [held_out], training, progress)
 
     def measure_folds(
         self, entries: Sequence[Entry], folds: Sequence[Fold], progress: Progress | None = None
@@ -268,10 +269,13 @@ class FoldMeasurer:
         """Return whether the folds that candidates are compared on can be those of calibrations.
 
         They can if a classifier trained on all rows has such folds, apart from which row is in
-        which: as many, each trained on all other rows. Schemes must not be made from the data.
+        which: as many, each trained on all other rows. Schemes must not be made from the data, and
+        calibrations must learn from every row that is judged.
         """
         setup, training = self.setup, self.setup.training
         if not isinstance(training.cv, int) or not training.cv == len(folds) >= _FEWEST_FOLDS:
+            return False
+        if (calibration_weights(training)[setup.sample_weight > 0] == 0).any():
             return False
         fold_of = np.full(len(setup.y), -1)
         for fold, (_, held_out) in enumerate(folds):
@@ -390,15 +394,14 @@ class FoldMeasurer:
     def _judge_all(self, waiting: Sequence[_Trained]) -> None:
         """Calibrate candidates, in threads, and add their results to their runners."""
         n_jobs = int(effective_n_jobs(self.setup.training.n_jobs))
-        tasks = [each.answer for each in waiting]
+        tasks = [each.judge for each in waiting]
         with one_blas_thread():  # or the threads would restore each other's limits
-            answered = run_tasks(tasks, max(1, min(n_jobs, len(tasks))))
-            for each, answers in zip(waiting, answered, strict=True):
-                if isinstance(answers, Exception):
-                    each.runner.error = answers
-                    continue
-                for answer in answers:
-                    each.batch.note(each.runner, each.plan, answer)
+            judged = run_tasks(tasks, max(1, min(n_jobs, len(tasks))))
+            for each, results in zip(waiting, judged, strict=True):
+                if isinstance(results, Exception):
+                    each.runner.error = results
+                else:
+                    each.runner.folds += results
 
     def _divide(self, entries: Sequence[Entry]) -> list[_Point]:
         """Return the entries by their parameters, each with the dichotomies that it needs."""
@@ -467,16 +470,6 @@ def _split_points(
         parts[-1].append(point)
         n_scores += own
     return parts
-
-
-class _Answer(NamedTuple):
-    """What a candidate says of held-out rows: the scores of their classes, and the winners."""
-
-    rows: Rows
-    scores: Floats
-    winners: NDArray[np.intp]
-    fit_seconds: float
-    predict_seconds: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -579,27 +572,35 @@ class _Batch:
                 scores = np.mean(solved, axis=0) if len(solved) > 1 else solved[0]
                 predict_seconds = perf_counter() - started + found.predict_seconds[columns].sum()
                 fit_seconds = found.fit_seconds[columns].sum()
-                winners = np.argmax(scores, axis=1)
-                answer = _Answer(held_out, scores, winners, float(fit_seconds), predict_seconds)
-                self.note(runner, plan.only(number), answer)
+                winners, seconds = np.argmax(scores, axis=1), (float(fit_seconds), predict_seconds)
+                own = plan.only(number)
+                runner.folds.append(self.judge(runner, own, held_out, scores, winners, seconds))
             for problem in problems:
                 listener.trained(problem.name)
         return True
 
-    def note(self, runner: Runner, plan: TrainingPlan, answer: _Answer) -> None:
-        """Add the result of a candidate to its runner."""
-        training = self.measurer.setup.training
-        judged = self.measurer.judge(runner.candidate, answer.rows, answer.scores, answer.winners)
-        runner.folds.append(
-            FoldResult(
-                *judged,
-                answer.fit_seconds,
-                answer.predict_seconds,
-                sum(each.is_counted for each in plan.dichotomies),
-                count_samples(plan, range(len(plan.dichotomies)), training, self.rows),
-                answer.rows,
-                answer.scores if self.measurer.keeps_probabilities else None,
-            )
+    def judge(
+        self,
+        runner: Runner,
+        plan: TrainingPlan,
+        rows: Rows,
+        scores: Floats,
+        winners: NDArray[np.intp],
+        seconds: tuple[float, float],
+    ) -> FoldResult:
+        """Return the result of a candidate, given its scores of the classes for held-out rows.
+
+        The seconds are those of training and of prediction.
+        """
+        return FoldResult(
+            *self.measurer.judge(runner.candidate, rows, scores, winners),
+            *seconds,
+            sum(each.is_counted for each in plan.dichotomies),
+            count_samples(
+                plan, range(len(plan.dichotomies)), self.measurer.setup.training, self.rows
+            ),
+            rows,
+            scores if self.measurer.keeps_probabilities else None,
         )
 
 
@@ -630,14 +631,14 @@ class _Trained:
         samples = self.binaries.out_of_fold
         return 0 if samples is None else samples.scores.size
 
-    def answer(self) -> list[_Answer] | Exception:
-        """Return what it says of each held-out part; nothing if that is not known."""
+    def judge(self) -> list[FoldResult] | Exception:
+        """Calibrate it, and return its results; none if its calibration cannot be learnt."""
         try:
-            return self._answer()
+            return self._judge()
         except Exception as error:
             return error
 
-    def _answer(self) -> list[_Answer]:
+    def _judge(self) -> list[FoldResult]:
         batch, started = self.batch, perf_counter()
         composition = self.plan.compose(self.binaries, self.runner.candidate.solver)
         fit_seconds = self.binaries.seconds + perf_counter() - started
@@ -652,8 +653,9 @@ class _Trained:
             if not all(own.any() for own in masks):
                 return []
             parts = [(samples.rows[own], final.probabilities[own]) for own in masks]
+        both = fit_seconds, seconds
         return [
-            _Answer(rows, scores, composition.winners(scores), fit_seconds, seconds)
+            batch.judge(self.runner, self.plan, rows, scores, composition.winners(scores), both)
             for rows, scores in parts
         ]
 

@@ -119,9 +119,13 @@ def _deal_classes(y: NDArray[Any], n_folds: int, random_state: Any) -> list[Fold
 
 @dataclass
 class Race:
-    """The result of a race: the runners, in the order of the candidates."""
+    """The result of a race: the runners, in the order of the candidates.
+
+    `is_on_shared_folds` says whether its folds were also those of the calibrations.
+    """
 
     runners: list[Runner]
+    is_on_shared_folds: bool = False
 
     @property
     def n_folds(self) -> int:
@@ -260,7 +264,7 @@ def _is_run_on_shared_folds(
     measurer.measure_folds(entries, folds, progress)
     if not all(each.is_measured or each.reason or each.error for each in runners):
         return False
-    race.runners = runners
+    race.runners, race.is_on_shared_folds = runners, True
     return True
 
 

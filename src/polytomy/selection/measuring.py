@@ -8,7 +8,7 @@ and all folds share the kernel matrix too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,13 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.svm import SVC
 
 from polytomy.inputs.numbers import check_weights
-from polytomy.inputs.rows import group_rows, take_columns, take_rows
+from polytomy.inputs.rows import group_rows, take_rows
 from polytomy.inputs.seeds import borrow_generator, partition_seeds
-from polytomy.learners.preparation import takes_pairwise_values
 from polytomy.learners.problems import binary_problem, count_models
 from polytomy.learners.svm.grid import KernelGrid
 from polytomy.learners.svm.suitability import UnsuitableError, family_of
@@ -37,21 +35,21 @@ from polytomy.model.fitting import TrainedBinaries, TrainingPlan, fit_binaries, 
 from polytomy.model.out_of_fold import MOST_SCORES, calibration_weights, find_fold_rule
 from polytomy.model.scheme_argument import needs_data
 from polytomy.routines.threads import one_blas_thread, run_tasks
-from polytomy.scheme import Scheme, SchemeEnsemble
-from polytomy.selection.candidates import Candidate
-from polytomy.solvers import METHODS
+from polytomy.selection.candidates import Candidate, is_trained_without_calibration
+from polytomy.selection.runners import (
+    Entry,
+    Floats,
+    Fold,
+    FoldResult,
+    RaceSetup,
+    Rows,
+    Runner,
+    is_clear_loss,
+    mean_and_error,
+)
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
-Fold = tuple[Rows, Rows]
-"""The rows to train on, and the held-out rows."""
 Progress = Callable[[int], AbstractContextManager[TrainingListener]]
 
-# A candidate is dropped when it loses to the best by this many standard errors of the difference,
-# which happens by chance once in seven hundred times.
-_CLEAR_LOSS = 3.0
-# With fewer samples than this, no candidate is dropped.
-_LEAST_SAMPLES = 30
 # Most out-of-fold scores of candidates that are trained together, which takes up to thirty bytes
 # for each: a gigabyte.
 _MOST_TOGETHER = 2**25
@@ -60,146 +58,6 @@ _MOST_TOGETHER = 2**25
 _MOST_WAITING = 2**26
 # With fewer folds, calibrations would be learnt from the scores of too few models.
 _FEWEST_FOLDS = 3
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RaceSetup:
-    """What all candidates of a race have in common: the data, and how binaries are trained.
-
-    Attributes
-    ----------
-    X, y : the data, checked
-    estimator : the two-class estimator
-    training : TrainingOptions, for all rows
-    models, class_order : as in the classifier; there is no warning if a candidate needs an order
-    """
-
-    X: Any
-    y: NDArray[Any]
-    estimator: Any
-    training: TrainingOptions
-    models: Mapping[str, Any] | None = None
-    class_order: Sequence[Any] | None = None
-
-    @property
-    def sample_weight(self) -> Floats:
-        """The weight of each sample; ones if there are none."""
-        return check_weights(self.training.arguments.given_weight, len(self.y))
-
-    def samples(self, rows: Rows, training_rows: Rows) -> Any:
-        """Return some samples; for a kernel matrix, with the columns of the training samples."""
-        X = take_rows(self.X, rows)
-        return take_columns(X, training_rows) if takes_pairwise_values(self.estimator) else X
-
-
-class FoldResult(NamedTuple):
-    """What a candidate did on one fold.
-
-    Attributes
-    ----------
-    scores : the value of each metric by name; NaN where it does not apply
-    losses : the losses to compare with other candidates: one per sample, or one for the fold
-    weight : the weight of each loss
-    fit_seconds, predict_seconds : float, as if this had been the only candidate
-    n_binaries, n_training_samples : int, of its scheme
-    rows : array of shape (n_judged,), the held-out rows that it was judged on
-    probabilities : array of shape (n_judged, n_classes), if they are kept for a pool
-    """
-
-    scores: Mapping[str, float]
-    losses: Floats
-    weight: Floats
-    fit_seconds: float
-    predict_seconds: float
-    n_binaries: int
-    n_training_samples: int
-    rows: Any = None
-    probabilities: Any = None
-
-
-@dataclass(eq=False)
-class Runner:
-    """A candidate and its results so far.
-
-    Attributes
-    ----------
-    candidate : Candidate
-    folds : what it did on each fold
-    reason : why it was dropped; empty if it was not
-    error : the error of its training or prediction, if it failed
-    """
-
-    candidate: Candidate
-    folds: list[FoldResult] = field(default_factory=list)
-    reason: str = ""
-    error: Exception | None = None
-
-    @property
-    def n_folds(self) -> int:
-        """Number of folds it was measured on."""
-        return len(self.folds)
-
-    @property
-    def is_measured(self) -> bool:
-        """Whether it has a loss that can be compared with others."""
-        return bool(self.folds) and all(np.isfinite(each.losses).all() for each in self.folds)
-
-
-Entry = tuple[Runner, Scheme | SchemeEnsemble]
-
-
-def mean_and_error(gaps: Floats, weight: Floats) -> tuple[float, float]:
-    """Return the mean of the differences between losses, and its standard error."""
-    mean = float(np.average(gaps, weights=weight))
-    spread = np.sqrt(np.sum((weight * (gaps - mean)) ** 2))
-    return mean, float(spread / weight.sum())
-
-
-def is_clear_loss(gap: float, error: float, n_values: int) -> bool:
-    """Return whether a candidate is dropped for its loss minus that of the best."""
-    return n_values >= _LEAST_SAMPLES and gap > _CLEAR_LOSS * error
-
-
-def is_trained_without_calibration(candidate: Candidate, calibration: Any) -> bool:
-    """Return whether the binaries of a candidate in a grid of parameters are not calibrated.
-
-    Votes use only the sign of a score, as in SVC, so they need no calibration unless it is
-    requested by name.
-
-    Parameters
-    ----------
-    candidate : Candidate
-    calibration : the parameter of the classifier
-
-    Examples
-    --------
-    >>> votes = Candidate("pairs, C=1", "one-vs-one", "hamming", {"C": 1}, SVC(C=1), "pairs")
-    >>> [is_trained_without_calibration(votes, each) for each in ("auto", "sigmoid")]
-    [True, False]
-    """
-    if candidate.estimator is None or candidate.gives_probabilities:
-        return False
-    is_automatic = isinstance(calibration, str) and calibration == "auto"
-    uses_only_signs = (
-        isinstance(candidate.solver, str) and METHODS[candidate.solver].uses_only_signs
-    )
-    return calibration is None or (is_automatic and uses_only_signs)
-
-
-def configure(classifier: Any, candidate: Candidate) -> Any:
-    """Return the classifier that a candidate stands for, with the parameters that were scored.
-
-    Parameters
-    ----------
-    classifier : unfitted PolytomyClassifier, with the parameters that all candidates share
-    candidate : Candidate
-    """
-    configured = clone(classifier).set_params(scheme=candidate.scheme, solver=candidate.solver)
-    if candidate.estimator is not None:
-        configured.set_params(estimator=clone(candidate.estimator))
-    if is_trained_without_calibration(candidate, classifier.calibration):
-        configured.set_params(calibration=None)
-    return configured
 
 
 @dataclass(eq=False)
@@ -596,9 +454,7 @@ class _Batch:
             *self.measurer.judge(runner.candidate, rows, scores, winners),
             *seconds,
             sum(each.is_counted for each in plan.dichotomies),
-            count_samples(
-                plan, range(len(plan.dichotomies)), self.measurer.setup.training, self.rows
-            ),
+            count_samples(plan, self.measurer.setup.training, self.rows),
             rows,
             scores if self.measurer.keeps_probabilities else None,
         )
@@ -660,18 +516,15 @@ class _Trained:
         ]
 
 
-def count_samples(
-    plan: TrainingPlan, columns: Sequence[int], training: TrainingOptions, rows: Rows | slice
-) -> int:
-    """Return how many samples the binaries in some columns of a plan are trained on, in total.
+def count_samples(plan: TrainingPlan, training: TrainingOptions, rows: Rows | slice) -> int:
+    """Return how many samples the binaries of a plan are trained on, in total.
 
     Further sides of a partition do not count.
     """
     counts = np.bincount(training.class_indices[rows], minlength=len(training.classes))
-    dichotomies = [plan.dichotomies[column] for column in columns]
     return sum(
         int(counts[[*each.negative, *each.positive]].sum())
-        for each in dichotomies
+        for each in plan.dichotomies
         if each.is_counted
     )
 

@@ -31,11 +31,10 @@ from polytomy.model.arrangement import check_solver
 from polytomy.model.scheme_argument import members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import Candidate, describe_error
-from polytomy.selection.measuring import (
+from polytomy.selection.measuring import FoldMeasurer, Progress
+from polytomy.selection.runners import (
     Entry,
     Fold,
-    FoldMeasurer,
-    Progress,
     RaceSetup,
     Rows,
     Runner,

@@ -302,8 +302,9 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             on_fold=self._report_fold if self.verbose else None,
         )
         own_cv = classifier.cv
-        if race.is_on_shared_folds:  # What was scored was calibrated on them.
-            classifier.cv, setup = folds, replace(setup, training=replace(training, cv=folds))
+        if race.calibration_folds is not None:  # those of what was scored
+            classifier.cv = race.calibration_folds
+            setup = replace(setup, training=replace(training, cv=race.calibration_folds))
         if self.pool is None:
             chosen = [choose_runner(race)]
         else:

@@ -106,7 +106,8 @@ class FoldMeasurer:
         folds : pairs of training and held-out rows, as `shares_folds` wants them
         progress : see `measure`
         """
-        training = replace(self.setup.training, cv=list(folds), keep_out_of_fold=True)
+        cv = self.calibration_folds(folds)
+        training = replace(self.setup.training, cv=cv, keep_out_of_fold=True)
         if not isinstance(training.random_state, int | np.integer):
             # All candidates are judged on the same rows, if these are a random part of all.
             seed = int(borrow_generator(training.random_state).randint(np.iinfo(np.int32).max))
@@ -122,6 +123,16 @@ class FoldMeasurer:
             return
         held_out = [rows for _, rows in folds]
         self._measure_all(entries, np.arange(len(self.setup.y)), held_out, training, progress)
+
+    def calibration_folds(self, folds: Sequence[Fold]) -> list[Fold]:
+        """Return the folds for calibrations: the first holds out the only samples of classes, too.
+
+        Otherwise calibrators would learn from samples of one side.
+        """
+        class_indices = self.setup.training.class_indices
+        (lonely,) = (np.bincount(class_indices)[class_indices] == 1).nonzero()
+        (rows, held_out), *others = folds
+        return [(np.setdiff1d(rows, lonely), np.union1d(held_out, lonely)), *others]
 
     def shares_folds(self, candidates: Sequence[Candidate], folds: Sequence[Fold]) -> bool:
         """Return whether the folds that candidates are compared on can be those of calibrations.

@@ -120,11 +120,11 @@ def _deal_classes(y: NDArray[Any], n_folds: int, random_state: Any) -> list[Fold
 class Race:
     """The result of a race: the runners, in the order of the candidates.
 
-    `is_on_shared_folds` says whether its folds were also those of the calibrations.
+    If it was run on folds that it shared with the calibrations, it has these.
     """
 
     runners: list[Runner]
-    is_on_shared_folds: bool = False
+    calibration_folds: list[Fold] | None = None
 
     @property
     def n_folds(self) -> int:
@@ -263,7 +263,7 @@ def _is_run_on_shared_folds(
     measurer.measure_folds(entries, folds, progress)
     if not all(each.is_measured or each.reason or each.error for each in runners):
         return False
-    race.runners, race.is_on_shared_folds = runners, True
+    race.runners, race.calibration_folds = runners, measurer.calibration_folds(folds)
     return True
 
 

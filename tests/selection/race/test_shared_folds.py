@@ -227,6 +227,20 @@ def test_keeping_out_of_fold_probabilities_changes_no_score(blobs, scoring):
     np.testing.assert_array_equal(kept, alone)
 
 
+@pytest.mark.filterwarnings("error")
+def test_problems_of_a_class_with_one_sample_are_calibrated(blobs, shared):
+    X, y = blobs
+    kept = np.append(np.flatnonzero(y != "elm"), np.flatnonzero(y == "elm")[0])
+    found = search((X[kept], y[kept]), "log_loss", cv=5)
+    assert shared == [9]
+    own, alone = found.best_estimator_, PolytomyClassifier(found.best_estimator_.estimator)
+    kinds = [
+        [type(each.calibrator) for each in model.composition_.binaries]
+        for model in (own, alone.fit(X[kept], y[kept]))
+    ]
+    assert kinds[0] == kinds[1]
+
+
 def test_classes_whose_weight_is_zero_are_judged(blobs, shared):
     # No calibration learns from them, so there are no out-of-fold probabilities.
     estimator = PolytomyClassifier(SVC(), class_weight={"elm": 0.0})

@@ -238,7 +238,9 @@ class FoldMeasurer:
             for batch in batches:
                 waiting += self._train(batch, TrainingListener() if listener is None else listener)
                 waiting = self._drop_by_votes(waiting)
-                if sum(each.n_scores for each in waiting) > _MOST_WAITING:
+                n_scores = sum(each.n_scores for each in waiting)
+                # On folds of their own, no votes are compared, and models can be large.
+                if not training.keep_out_of_fold or n_scores > _MOST_WAITING:
                     self._judge_all(waiting)
                     waiting = []
             self._judge_all(waiting)

@@ -158,6 +158,22 @@ def test_candidates_that_need_not_wait_for_others_have_the_same_scores(blobs, mo
     )
 
 
+def test_candidates_with_folds_of_their_own_do_not_wait_so_that_few_models_are_kept(
+    blobs, monkeypatch
+):
+    n_waiting = []
+    original = FoldMeasurer._judge_all
+
+    def judge_all(self, waiting):
+        n_waiting.append(len(waiting))
+        original(self, waiting)
+
+    monkeypatch.setattr(FoldMeasurer, "_judge_all", judge_all)
+    search(blobs, estimator=LinearSVC(), param_grid={"C": [0.1, 1.0, 10.0]}, drop_losers=False)
+    assert max(n_waiting) == 1
+    assert sum(n_waiting) == 3 * N_FOLDS
+
+
 def test_the_result_does_not_depend_on_jobs(blobs):
     one, two = (search(blobs, n_jobs=n_jobs).cv_results_ for n_jobs in (1, 2))
     for name in one:

@@ -26,8 +26,8 @@ from polytomy.designs import DATA_DESIGNS, ENSEMBLES
 from polytomy.learners.workload import TrainingOptions
 from polytomy.search import SchemeSearchCV
 from polytomy.selection.candidates import Candidate, default_candidates
-from polytomy.selection.measuring import RaceSetup
 from polytomy.selection.race import find_metric, run_race
+from polytomy.selection.runners import RaceSetup
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "designs.csv"
 REPEATS = 10

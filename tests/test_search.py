@@ -26,8 +26,7 @@ from grouped_samples import Watcher, twins
 from polytomy import PolytomyClassifier
 from polytomy.errors import ArgumentError, ClassOrderWarning
 from polytomy.search import SchemeSearchCV
-from polytomy.selection.candidates import candidates_from
-from polytomy.selection.measuring import configure
+from polytomy.selection.candidates import candidates_from, configure
 
 CANDIDATES = ["one-vs-one", "tree"]
 

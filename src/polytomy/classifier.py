@@ -46,7 +46,7 @@ from polytomy.selection.limited import (
     options_of_comparison,
     plan_limited,
 )
-from polytomy.selection.measuring import RaceSetup
+from polytomy.selection.runners import RaceSetup
 
 
 class PolytomyClassifier(

@@ -51,12 +51,13 @@ from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import (
     Candidate,
     candidates_from,
+    configure,
     expand_candidates,
     separates_many_classes,
 )
 from polytomy.selection.choice import choose_members, choose_runner, score_pool, tabulate_race
-from polytomy.selection.measuring import RaceSetup, configure
 from polytomy.selection.race import Race, comparison_folds, find_metric, run_race
+from polytomy.selection.runners import RaceSetup
 
 
 def _is_nan(value: Any) -> bool:
@@ -140,8 +141,8 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         PolytomyClassifier. "auto" keeps the value of a PolytomyClassifier in `estimator`.
     cv : int, splitter or list of splits, default=5
         The cross-validation folds. SVCs that are calibrated on as many folds, with schemes that are
-        not made from data, are calibrated on these: each candidate is trained once, and judged by
-        its own out-of-fold probabilities.
+        not made from data, are calibrated on these, and so is the chosen classifier: each candidate
+        is trained once, and judged by its own out-of-fold probabilities.
     budget : float, optional
         Start no new fold after this many seconds. The first fold is always finished. Each fold is
         then measured with calibration folds of its own.
@@ -300,6 +301,10 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             progress=progress_bar if self.verbose else None,
             on_fold=self._report_fold if self.verbose else None,
         )
+        own_cv = classifier.cv
+        if race.calibration_folds is not None:  # those of what was scored
+            classifier.cv = race.calibration_folds
+            setup = replace(setup, training=replace(training, cv=race.calibration_folds))
         if self.pool is None:
             chosen = [choose_runner(race)]
         else:
@@ -319,6 +324,8 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             self._fit_pool(classifier, setup, X, y)
         elif self.refit:
             self._refit(classifier, setup, X, y, sample_weight, given)
+        if self.refit:
+            self.best_estimator_.cv = own_cv
         return self
 
     def _fit_pool(

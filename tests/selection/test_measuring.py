@@ -13,14 +13,14 @@ from sklearn.svm import SVC, LinearSVC
 
 from polytomy import PolytomyClassifier, designs
 from polytomy.learners.workload import FitArguments, TrainingOptions
-from polytomy.selection.candidates import candidates_from, expand_candidates
-from polytomy.selection.measuring import (
-    FoldMeasurer,
-    RaceSetup,
-    Runner,
+from polytomy.selection.candidates import (
+    candidates_from,
+    expand_candidates,
     is_trained_without_calibration,
 )
+from polytomy.selection.measuring import FoldMeasurer
 from polytomy.selection.race import comparison_folds, find_metric
+from polytomy.selection.runners import RaceSetup, Runner
 
 SCHEME = designs.one_vs_one(["ash", "birch", "cedar"])
 GRID = {"C": [10.0, 0.1, 1.0], "gamma": [0.01, 0.1]}

@@ -15,6 +15,7 @@ from polytomy.learners.specification import check_parameter_values, print_value,
 from polytomy.model.arrangement import AUTO, Solver, gives_probabilities
 from polytomy.model.scheme_argument import SchemeArgument, is_list_of_schemes
 from polytomy.scheme import Scheme
+from polytomy.solvers import METHODS
 
 # Designs that would train on more than this many times the samples, over all their binaries, are
 # not tried by default: one-vs-one with more than a hundred classes, for instance.
@@ -332,3 +333,46 @@ def _set_checked(estimator: Any, params: Mapping[str, Any]) -> Any:
             Argument("param_grid"), f" has {describe_params(params)}: {error}"
         ) from None
     return own
+
+
+def is_trained_without_calibration(candidate: Candidate, calibration: Any) -> bool:
+    """Return whether the binaries of a candidate in a grid of parameters are not calibrated.
+
+    Votes use only the sign of a score, as in SVC, so they need no calibration unless it is
+    requested by name.
+
+    Parameters
+    ----------
+    candidate : Candidate
+    calibration : the parameter of the classifier
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> votes = Candidate("pairs, C=1", "one-vs-one", "hamming", {"C": 1}, SVC(C=1), "pairs")
+    >>> [is_trained_without_calibration(votes, each) for each in ("auto", "sigmoid")]
+    [True, False]
+    """
+    if candidate.estimator is None or candidate.gives_probabilities:
+        return False
+    is_automatic = isinstance(calibration, str) and calibration == "auto"
+    uses_only_signs = (
+        isinstance(candidate.solver, str) and METHODS[candidate.solver].uses_only_signs
+    )
+    return calibration is None or (is_automatic and uses_only_signs)
+
+
+def configure(classifier: Any, candidate: Candidate) -> Any:
+    """Return the classifier that a candidate stands for, with the parameters that were scored.
+
+    Parameters
+    ----------
+    classifier : unfitted PolytomyClassifier, with the parameters that all candidates share
+    candidate : Candidate
+    """
+    configured = clone(classifier).set_params(scheme=candidate.scheme, solver=candidate.solver)
+    if candidate.estimator is not None:
+        configured.set_params(estimator=clone(candidate.estimator))
+    if is_trained_without_calibration(candidate, classifier.calibration):
+        configured.set_params(calibration=None)
+    return configured

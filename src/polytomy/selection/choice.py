@@ -29,18 +29,9 @@ from polytomy.selection.candidates import (
     describe_error,
     separates_many_classes,
 )
-from polytomy.selection.measuring import (
-    Entry,
-    FoldMeasurer,
-    FoldResult,
-    Progress,
-    RaceSetup,
-    Runner,
-    count_samples,
-)
+from polytomy.selection.measuring import FoldMeasurer, Progress, count_samples
 from polytomy.selection.race import Race, find_metric, make_schemes, warn_of_failures
-
-Floats = NDArray[np.float64]
+from polytomy.selection.runners import Entry, Floats, FoldResult, RaceSetup, Runner
 
 # With scheme="auto", a scheme takes the place of one-vs-one if its log-loss is lower by this many
 # standard errors of the difference. With one of them, chance chose worse schemes for small data.
@@ -375,12 +366,12 @@ def _judge(
     options: TrainingOptions,
 ) -> list[FoldResult]:
     """Return the out-of-fold result of one of a plan's schemes; none if nothing is held out."""
-    columns = plan.columns_of(number)
-    composition = plan.only(number).compose(trained.take(columns), solver)
+    columns, own = plan.columns_of(number), plan.only(number)
+    composition = own.compose(trained.take(columns), solver)
     final, rows = composition.final, composition.out_of_fold
     if final is None or final.probabilities is None or rows is None:
         return []
     of_class = final.probabilities[np.arange(len(rows.rows)), rows.class_indices]
     losses = -np.log(np.maximum(of_class, np.finfo(np.float64).tiny))
-    n_samples = count_samples(plan, columns, options, slice(None))
+    n_samples = count_samples(own, options, slice(None))
     return [FoldResult(final.score, losses, rows.weight, 0.0, 0.0, len(columns), n_samples)]

@@ -8,7 +8,7 @@ and all folds share the kernel matrix too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,13 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.svm import SVC
 
 from polytomy.inputs.numbers import check_weights
-from polytomy.inputs.rows import group_rows, take_columns, take_rows
+from polytomy.inputs.rows import group_rows, take_rows
 from polytomy.inputs.seeds import borrow_generator, partition_seeds
-from polytomy.learners.preparation import takes_pairwise_values
 from polytomy.learners.problems import binary_problem, count_models
 from polytomy.learners.svm.grid import KernelGrid
 from polytomy.learners.svm.suitability import UnsuitableError, family_of
@@ -34,24 +32,24 @@ from polytomy.metrics import JudgedSamples, Metric
 from polytomy.model.arrangement import facts_from, resolve_solvers
 from polytomy.model.composition import Composition
 from polytomy.model.fitting import TrainedBinaries, TrainingPlan, fit_binaries, plan_training
-from polytomy.model.out_of_fold import MOST_SCORES, find_fold_rule
+from polytomy.model.out_of_fold import MOST_SCORES, calibration_weights, find_fold_rule
 from polytomy.model.scheme_argument import needs_data
 from polytomy.routines.threads import one_blas_thread, run_tasks
-from polytomy.scheme import Scheme, SchemeEnsemble
-from polytomy.selection.candidates import Candidate
-from polytomy.solvers import METHODS
+from polytomy.selection.candidates import Candidate, is_trained_without_calibration
+from polytomy.selection.runners import (
+    Entry,
+    Floats,
+    Fold,
+    FoldResult,
+    RaceSetup,
+    Rows,
+    Runner,
+    is_clear_loss,
+    mean_and_error,
+)
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
-Fold = tuple[Rows, Rows]
-"""The rows to train on, and the held-out rows."""
 Progress = Callable[[int], AbstractContextManager[TrainingListener]]
 
-# A candidate is dropped when it loses to the best by this many standard errors of the difference,
-# which happens by chance once in seven hundred times.
-_CLEAR_LOSS = 3.0
-# With fewer samples than this, no candidate is dropped.
-_LEAST_SAMPLES = 30
 # Most out-of-fold scores of candidates that are trained together, which takes up to thirty bytes
 # for each: a gigabyte.
 _MOST_TOGETHER = 2**25
@@ -60,146 +58,6 @@ _MOST_TOGETHER = 2**25
 _MOST_WAITING = 2**26
 # With fewer folds, calibrations would be learnt from the scores of too few models.
 _FEWEST_FOLDS = 3
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RaceSetup:
-    """What all candidates of a race have in common: the data, and how binaries are trained.
-
-    Attributes
-    ----------
-    X, y : the data, checked
-    estimator : the two-class estimator
-    training : TrainingOptions, for all rows
-    models, class_order : as in the classifier; there is no warning if a candidate needs an order
-    """
-
-    X: Any
-    y: NDArray[Any]
-    estimator: Any
-    training: TrainingOptions
-    models: Mapping[str, Any] | None = None
-    class_order: Sequence[Any] | None = None
-
-    @property
-    def sample_weight(self) -> Floats:
-        """The weight of each sample; ones if there are none."""
-        return check_weights(self.training.arguments.given_weight, len(self.y))
-
-    def samples(self, rows: Rows, training_rows: Rows) -> Any:
-        """Return some samples; for a kernel matrix, with the columns of the training samples."""
-        X = take_rows(self.X, rows)
-        return take_columns(X, training_rows) if takes_pairwise_values(self.estimator) else X
-
-
-class FoldResult(NamedTuple):
-    """What a candidate did on one fold.
-
-    Attributes
-    ----------
-    scores : the value of each metric by name; NaN where it does not apply
-    losses : the losses to compare with other candidates: one per sample, or one for the fold
-    weight : the weight of each loss
-    fit_seconds, predict_seconds : float, as if this had been the only candidate
-    n_binaries, n_training_samples : int, of its scheme
-    rows : array of shape (n_judged,), the held-out rows that it was judged on
-    probabilities : array of shape (n_judged, n_classes), if they are kept for a pool
-    """
-
-    scores: Mapping[str, float]
-    losses: Floats
-    weight: Floats
-    fit_seconds: float
-    predict_seconds: float
-    n_binaries: int
-    n_training_samples: int
-    rows: Any = None
-    probabilities: Any = None
-
-
-@dataclass(eq=False)
-class Runner:
-    """A candidate and its results so far.
-
-    Attributes
-    ----------
-    candidate : Candidate
-    folds : what it did on each fold
-    reason : why it was dropped; empty if it was not
-    error : the error of its training or prediction, if it failed
-    """
-
-    candidate: Candidate
-    folds: list[FoldResult] = field(default_factory=list)
-    reason: str = ""
-    error: Exception | None = None
-
-    @property
-    def n_folds(self) -> int:
-        """Number of folds it was measured on."""
-        return len(self.folds)
-
-    @property
-    def is_measured(self) -> bool:
-        """Whether it has a loss that can be compared with others."""
-        return bool(self.folds) and all(np.isfinite(each.losses).all() for each in self.folds)
-
-
-Entry = tuple[Runner, Scheme | SchemeEnsemble]
-
-
-def mean_and_error(gaps: Floats, weight: Floats) -> tuple[float, float]:
-    """Return the mean of the differences between losses, and its standard error."""
-    mean = float(np.average(gaps, weights=weight))
-    spread = np.sqrt(np.sum((weight * (gaps - mean)) ** 2))
-    return mean, float(spread / weight.sum())
-
-
-def is_clear_loss(gap: float, error: float, n_values: int) -> bool:
-    """Return whether a candidate is dropped for its loss minus that of the best."""
-    return n_values >= _LEAST_SAMPLES and gap > _CLEAR_LOSS * error
-
-
-def is_trained_without_calibration(candidate: Candidate, calibration: Any) -> bool:
-    """Return whether the binaries of a candidate in a grid of parameters are not calibrated.
-
-    Votes use only the sign of a score, as in SVC, so they need no calibration unless it is
-    requested by name.
-
-    Parameters
-    ----------
-    candidate : Candidate
-    calibration : the parameter of the classifier
-
-    Examples
-    --------
-    >>> votes = Candidate("pairs, C=1", "one-vs-one", "hamming", {"C": 1}, SVC(C=1), "pairs")
-    >>> [is_trained_without_calibration(votes, each) for each in ("auto", "sigmoid")]
-    [True, False]
-    """
-    if candidate.estimator is None or candidate.gives_probabilities:
-        return False
-    is_automatic = isinstance(calibration, str) and calibration == "auto"
-    uses_only_signs = (
-        isinstance(candidate.solver, str) and METHODS[candidate.solver].uses_only_signs
-    )
-    return calibration is None or (is_automatic and uses_only_signs)
-
-
-def configure(classifier: Any, candidate: Candidate) -> Any:
-    """Return the classifier that a candidate stands for, with the parameters that were scored.
-
-    Parameters
-    ----------
-    classifier : unfitted PolytomyClassifier, with the parameters that all candidates share
-    candidate : Candidate
-    """
-    configured = clone(classifier).set_params(scheme=candidate.scheme, solver=candidate.solver)
-    if candidate.estimator is not None:
-        configured.set_params(estimator=clone(candidate.estimator))
-    if is_trained_without_calibration(candidate, classifier.calibration):
-        configured.set_params(calibration=None)
-    return configured
 
 
 @dataclass(eq=False)
@@ -231,7 +89,8 @@ class FoldMeasurer:
         rows, held_out : rows of the data
         progress : context manager that takes the number of partitions of a fold
         """
-        self._measure_all(entries, rows, [held_out], self.setup.training.take(rows), progress)
+        training = replace(self.setup.training.take(rows), keep_out_of_fold=False)
+        self._measure_all(entries, rows, [held_out], training, progress)
 
     def measure_folds(
         self, entries: Sequence[Entry], folds: Sequence[Fold], progress: Progress | None = None
@@ -247,7 +106,8 @@ class FoldMeasurer:
         folds : pairs of training and held-out rows, as `shares_folds` wants them
         progress : see `measure`
         """
-        training = replace(self.setup.training, cv=list(folds), keep_out_of_fold=True)
+        cv = self.calibration_folds(folds)
+        training = replace(self.setup.training, cv=cv, keep_out_of_fold=True)
         if not isinstance(training.random_state, int | np.integer):
             # All candidates are judged on the same rows, if these are a random part of all.
             seed = int(borrow_generator(training.random_state).randint(np.iinfo(np.int32).max))
@@ -264,14 +124,27 @@ class FoldMeasurer:
         held_out = [rows for _, rows in folds]
         self._measure_all(entries, np.arange(len(self.setup.y)), held_out, training, progress)
 
+    def calibration_folds(self, folds: Sequence[Fold]) -> list[Fold]:
+        """Return the folds for calibrations: the first holds out the only samples of classes, too.
+
+        Otherwise calibrators would learn from samples of one side.
+        """
+        class_indices = self.setup.training.class_indices
+        (lonely,) = (np.bincount(class_indices)[class_indices] == 1).nonzero()
+        (rows, held_out), *others = folds
+        return [(np.setdiff1d(rows, lonely), np.union1d(held_out, lonely)), *others]
+
     def shares_folds(self, candidates: Sequence[Candidate], folds: Sequence[Fold]) -> bool:
         """Return whether the folds that candidates are compared on can be those of calibrations.
 
         They can if a classifier trained on all rows has such folds, apart from which row is in
-        which: as many, each trained on all other rows. Schemes must not be made from the data.
+        which: as many, each trained on all other rows. Schemes must not be made from the data, and
+        calibrations must learn from every row that is judged.
         """
         setup, training = self.setup, self.setup.training
         if not isinstance(training.cv, int) or not training.cv == len(folds) >= _FEWEST_FOLDS:
+            return False
+        if (calibration_weights(training)[setup.sample_weight > 0] == 0).any():
             return False
         fold_of = np.full(len(setup.y), -1)
         for fold, (_, held_out) in enumerate(folds):
@@ -365,7 +238,9 @@ class FoldMeasurer:
             for batch in batches:
                 waiting += self._train(batch, TrainingListener() if listener is None else listener)
                 waiting = self._drop_by_votes(waiting)
-                if sum(each.n_scores for each in waiting) > _MOST_WAITING:
+                n_scores = sum(each.n_scores for each in waiting)
+                # On folds of their own, no votes are compared, and models can be large.
+                if not training.keep_out_of_fold or n_scores > _MOST_WAITING:
                     self._judge_all(waiting)
                     waiting = []
             self._judge_all(waiting)
@@ -390,15 +265,14 @@ class FoldMeasurer:
     def _judge_all(self, waiting: Sequence[_Trained]) -> None:
         """Calibrate candidates, in threads, and add their results to their runners."""
         n_jobs = int(effective_n_jobs(self.setup.training.n_jobs))
-        tasks = [each.answer for each in waiting]
+        tasks = [each.judge for each in waiting]
         with one_blas_thread():  # or the threads would restore each other's limits
-            answered = run_tasks(tasks, max(1, min(n_jobs, len(tasks))))
-            for each, answers in zip(waiting, answered, strict=True):
-                if isinstance(answers, Exception):
-                    each.runner.error = answers
-                    continue
-                for answer in answers:
-                    each.batch.note(each.runner, each.plan, answer)
+            judged = run_tasks(tasks, max(1, min(n_jobs, len(tasks))))
+            for each, results in zip(waiting, judged, strict=True):
+                if isinstance(results, Exception):
+                    each.runner.error = results
+                else:
+                    each.runner.folds += results
 
     def _divide(self, entries: Sequence[Entry]) -> list[_Point]:
         """Return the entries by their parameters, each with the dichotomies that it needs."""
@@ -467,16 +341,6 @@ def _split_points(
         parts[-1].append(point)
         n_scores += own
     return parts
-
-
-class _Answer(NamedTuple):
-    """What a candidate says of held-out rows: the scores of their classes, and the winners."""
-
-    rows: Rows
-    scores: Floats
-    winners: NDArray[np.intp]
-    fit_seconds: float
-    predict_seconds: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -579,27 +443,33 @@ class _Batch:
                 scores = np.mean(solved, axis=0) if len(solved) > 1 else solved[0]
                 predict_seconds = perf_counter() - started + found.predict_seconds[columns].sum()
                 fit_seconds = found.fit_seconds[columns].sum()
-                winners = np.argmax(scores, axis=1)
-                answer = _Answer(held_out, scores, winners, float(fit_seconds), predict_seconds)
-                self.note(runner, plan.only(number), answer)
+                winners, seconds = np.argmax(scores, axis=1), (float(fit_seconds), predict_seconds)
+                own = plan.only(number)
+                runner.folds.append(self.judge(runner, own, held_out, scores, winners, seconds))
             for problem in problems:
                 listener.trained(problem.name)
         return True
 
-    def note(self, runner: Runner, plan: TrainingPlan, answer: _Answer) -> None:
-        """Add the result of a candidate to its runner."""
-        training = self.measurer.setup.training
-        judged = self.measurer.judge(runner.candidate, answer.rows, answer.scores, answer.winners)
-        runner.folds.append(
-            FoldResult(
-                *judged,
-                answer.fit_seconds,
-                answer.predict_seconds,
-                sum(each.is_counted for each in plan.dichotomies),
-                count_samples(plan, range(len(plan.dichotomies)), training, self.rows),
-                answer.rows,
-                answer.scores if self.measurer.keeps_probabilities else None,
-            )
+    def judge(
+        self,
+        runner: Runner,
+        plan: TrainingPlan,
+        rows: Rows,
+        scores: Floats,
+        winners: NDArray[np.intp],
+        seconds: tuple[float, float],
+    ) -> FoldResult:
+        """Return the result of a candidate, given its scores of the classes for held-out rows.
+
+        The seconds are those of training and of prediction.
+        """
+        return FoldResult(
+            *self.measurer.judge(runner.candidate, rows, scores, winners),
+            *seconds,
+            sum(each.is_counted for each in plan.dichotomies),
+            count_samples(plan, self.measurer.setup.training, self.rows),
+            rows,
+            scores if self.measurer.keeps_probabilities else None,
         )
 
 
@@ -630,14 +500,14 @@ class _Trained:
         samples = self.binaries.out_of_fold
         return 0 if samples is None else samples.scores.size
 
-    def answer(self) -> list[_Answer] | Exception:
-        """Return what it says of each held-out part; nothing if that is not known."""
+    def judge(self) -> list[FoldResult] | Exception:
+        """Calibrate it, and return its results; none if its calibration cannot be learnt."""
         try:
-            return self._answer()
+            return self._judge()
         except Exception as error:
             return error
 
-    def _answer(self) -> list[_Answer]:
+    def _judge(self) -> list[FoldResult]:
         batch, started = self.batch, perf_counter()
         composition = self.plan.compose(self.binaries, self.runner.candidate.solver)
         fit_seconds = self.binaries.seconds + perf_counter() - started
@@ -652,24 +522,22 @@ class _Trained:
             if not all(own.any() for own in masks):
                 return []
             parts = [(samples.rows[own], final.probabilities[own]) for own in masks]
+        both = fit_seconds, seconds
         return [
-            _Answer(rows, scores, composition.winners(scores), fit_seconds, seconds)
+            batch.judge(self.runner, self.plan, rows, scores, composition.winners(scores), both)
             for rows, scores in parts
         ]
 
 
-def count_samples(
-    plan: TrainingPlan, columns: Sequence[int], training: TrainingOptions, rows: Rows | slice
-) -> int:
-    """Return how many samples the binaries in some columns of a plan are trained on, in total.
+def count_samples(plan: TrainingPlan, training: TrainingOptions, rows: Rows | slice) -> int:
+    """Return how many samples the binaries of a plan are trained on, in total.
 
     Further sides of a partition do not count.
     """
     counts = np.bincount(training.class_indices[rows], minlength=len(training.classes))
-    dichotomies = [plan.dichotomies[column] for column in columns]
     return sum(
         int(counts[[*each.negative, *each.positive]].sum())
-        for each in dichotomies
+        for each in plan.dichotomies
         if each.is_counted
     )
 

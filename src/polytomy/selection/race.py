@@ -31,11 +31,10 @@ from polytomy.model.arrangement import check_solver
 from polytomy.model.scheme_argument import members_of, scheme_from
 from polytomy.scheme import Scheme, SchemeEnsemble
 from polytomy.selection.candidates import Candidate, describe_error
-from polytomy.selection.measuring import (
+from polytomy.selection.measuring import FoldMeasurer, Progress
+from polytomy.selection.runners import (
     Entry,
     Fold,
-    FoldMeasurer,
-    Progress,
     RaceSetup,
     Rows,
     Runner,
@@ -119,9 +118,13 @@ def _deal_classes(y: NDArray[Any], n_folds: int, random_state: Any) -> list[Fold
 
 @dataclass
 class Race:
-    """The result of a race: the runners, in the order of the candidates."""
+    """The result of a race: the runners, in the order of the candidates.
+
+    If it was run on folds that it shared with the calibrations, it has these.
+    """
 
     runners: list[Runner]
+    calibration_folds: list[Fold] | None = None
 
     @property
     def n_folds(self) -> int:
@@ -260,7 +263,7 @@ def _is_run_on_shared_folds(
     measurer.measure_folds(entries, folds, progress)
     if not all(each.is_measured or each.reason or each.error for each in runners):
         return False
-    race.runners = runners
+    race.runners, race.calibration_folds = runners, measurer.calibration_folds(folds)
     return True
 
 

@@ -7,8 +7,8 @@ from hypothesis.extra.numpy import arrays
 
 from polytomy.selection.candidates import Candidate
 from polytomy.selection.choice import choose_runner, pareto_set
-from polytomy.selection.measuring import FoldResult, Runner
 from polytomy.selection.race import Race
+from polytomy.selection.runners import FoldResult, Runner
 
 
 def runner(name, losses, cost):

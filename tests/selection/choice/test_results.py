@@ -7,8 +7,8 @@ from sklearn.svm import SVC
 
 from polytomy.selection.candidates import Candidate
 from polytomy.selection.choice import tabulate_race
-from polytomy.selection.measuring import FoldResult, Runner
 from polytomy.selection.race import Race
+from polytomy.selection.runners import FoldResult, Runner
 
 
 def runner(name, losses, seconds=1.0, reason=""):

@@ -13,8 +13,8 @@ from polytomy import PolytomyClassifier, metrics
 from polytomy.errors import ArgumentError
 from polytomy.learners.workload import FitArguments, TrainingOptions
 from polytomy.selection.candidates import candidates_from
-from polytomy.selection.measuring import RaceSetup
 from polytomy.selection.race import comparison_folds, find_metric, run_race
+from polytomy.selection.runners import RaceSetup
 
 OPTIONS = TrainingOptions()
 SCORES = [find_metric("log_loss"), find_metric("uncertainty_coefficient")]

@@ -6,6 +6,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import (
     GridSearchCV,
+    StratifiedGroupKFold,
     StratifiedKFold,
     StratifiedShuffleSplit,
 )
@@ -157,6 +158,22 @@ def test_candidates_that_need_not_wait_for_others_have_the_same_scores(blobs, mo
     )
 
 
+def test_candidates_with_folds_of_their_own_do_not_wait_so_that_few_models_are_kept(
+    blobs, monkeypatch
+):
+    n_waiting = []
+    original = FoldMeasurer._judge_all
+
+    def judge_all(self, waiting):
+        n_waiting.append(len(waiting))
+        original(self, waiting)
+
+    monkeypatch.setattr(FoldMeasurer, "_judge_all", judge_all)
+    search(blobs, estimator=LinearSVC(), param_grid={"C": [0.1, 1.0, 10.0]}, drop_losers=False)
+    assert max(n_waiting) == 1
+    assert sum(n_waiting) == 3 * N_FOLDS
+
+
 def test_the_result_does_not_depend_on_jobs(blobs):
     one, two = (search(blobs, n_jobs=n_jobs).cv_results_ for n_jobs in (1, 2))
     for name in one:
@@ -184,6 +201,68 @@ def test_other_candidates_and_folds_are_measured_fold_by_fold(blobs, shared, opt
     found = search(blobs, **options)
     assert sum(shared) == 0
     assert np.isfinite(found.best_score_)
+
+
+@pytest.mark.parametrize("pool", [None, 2])
+def test_the_chosen_classifier_is_calibrated_on_the_folds_that_it_was_scored_on(
+    blobs, shared, pool
+):
+    # Of every sample there are four. Calibrations on folds that divide them are overconfident.
+    X, y = blobs
+    rows = np.repeat(np.arange(0, len(y), 2), 4)
+    found = search(
+        (X[rows], y[rows]),
+        "log_loss",
+        param_grid={"gamma": [1.0, 3.0]},
+        cv=StratifiedGroupKFold(N_FOLDS, shuffle=True, random_state=0),
+        fit_params={"groups": rows},
+        pool=pool,
+    )
+    assert shared == [2]
+    chosen = found.best_estimator_
+    on_others = metrics.log_loss(y[1::2], chosen.predict_proba(X[1::2]), chosen.classes_)
+    assert -found.best_score_ == pytest.approx(on_others, rel=0.2)
+    assert chosen.cv == "auto"
+
+
+def test_the_score_of_the_search_is_that_of_the_chosen_classifier(blobs, shared):
+    found = search(blobs, "log_loss", cv=list(FOLDS.split(*blobs)))  # of equal sizes
+    assert shared == [9]
+    own = found.best_estimator_.out_of_fold_score_["log_loss"]
+    assert -found.best_score_ == pytest.approx(own, rel=1e-6)
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "log_loss"])
+def test_keeping_out_of_fold_probabilities_changes_no_score(blobs, scoring):
+    alone, kept = (
+        search(
+            blobs, scoring, estimator=PolytomyClassifier(SVC(), keep_out_of_fold=keeps), cv=4
+        ).cv_results_["mean_test_score"]
+        for keeps in (False, True)
+    )
+    np.testing.assert_array_equal(kept, alone)
+
+
+@pytest.mark.filterwarnings("error")
+def test_problems_of_a_class_with_one_sample_are_calibrated(blobs, shared):
+    X, y = blobs
+    kept = np.append(np.flatnonzero(y != "elm"), np.flatnonzero(y == "elm")[0])
+    found = search((X[kept], y[kept]), "log_loss", cv=5)
+    assert shared == [9]
+    own, alone = found.best_estimator_, PolytomyClassifier(found.best_estimator_.estimator)
+    kinds = [
+        [type(each.calibrator) for each in model.composition_.binaries]
+        for model in (own, alone.fit(X[kept], y[kept]))
+    ]
+    assert kinds[0] == kinds[1]
+
+
+def test_classes_whose_weight_is_zero_are_judged(blobs, shared):
+    # No calibration learns from them, so there are no out-of-fold probabilities.
+    estimator = PolytomyClassifier(SVC(), class_weight={"elm": 0.0})
+    found = search(blobs, estimator=estimator, drop_losers=False)
+    assert sum(shared) == 0
+    assert found.best_score_ < np.mean(blobs[1] != "elm")
 
 
 def test_overlapping_and_missing_rows_are_measured_fold_by_fold(blobs, shared):
@@ -225,6 +304,22 @@ def test_a_failing_candidate_is_left_out_by_name(blobs, shared):
     assert "failed: OSError: the kernel is broken" in found.cv_results_["reason"][0]
     with pytest.raises(ArgumentError, match=r"broken_kernel.*is broken"):
         search(blobs, param_grid=grid, error_score="raise")
+
+
+@pytest.mark.filterwarnings("ignore:candidate")
+def test_a_metric_that_fails_for_a_candidate_leaves_it_out(blobs, shared, monkeypatch):
+    original = FoldMeasurer.judge
+
+    def judge(self, candidate, *arguments):
+        if candidate.params["C"] == 1.0:
+            raise ValueError("no such score")
+        return original(self, candidate, *arguments)
+
+    monkeypatch.setattr(FoldMeasurer, "judge", judge)
+    found = search(blobs, "log_loss", param_grid={"C": [1.0, 10.0]})
+    assert shared == [1]
+    assert found.best_params_ == {"C": 10.0}
+    assert found.cv_results_["reason"][0] == "failed: ValueError: no such score"
 
 
 def test_as_many_candidates_as_a_pool_needs_are_kept(blobs):

@@ -3,7 +3,7 @@ import pytest
 from scipy.sparse import csc_matrix
 from sklearn.linear_model import LogisticRegression
 
-from polytomy.designs import data_driven_code
+from polytomy.designs import data_driven_code, decoc
 from polytomy.designs.dichotomies import Dichotomies
 from polytomy.errors import ArgumentError
 from polytomy.inputs.class_samples import group_samples
@@ -15,25 +15,27 @@ def on_a_line(places, each=20, noise=0.1, seed=0):
     return (np.array(places, dtype=float)[y] + noise * random.normal(size=len(y)))[:, np.newaxis], y
 
 
+@pytest.mark.parametrize("make", [data_driven_code, decoc])
 @pytest.mark.parametrize("n_classes", [1, 2, 3, 5, 12])
-def test_it_is_a_code_over_all_classes(n_classes):
+def test_it_is_a_code_over_all_classes(make, n_classes):
     X, y = on_a_line(range(n_classes), each=6)
     names = np.array(list("lkjihgfedcba"))
-    scheme = data_driven_code(X, names[y], random_state=0, name="land")
+    scheme = make(X, names[y], random_state=0, name="land")
     assert scheme.is_flat
     assert sorted(scheme.classes) == sorted(names[:n_classes])
     assert n_classes == 1 or scheme.code.is_determined
     assert n_classes == 1 or scheme.nodes[0].binaries[0].text == "land-00"
 
 
-def test_sparse_data_and_classes_of_one_sample_are_accepted():
+@pytest.mark.parametrize("make", [data_driven_code, decoc])
+def test_sparse_data_and_classes_of_one_sample_are_accepted(make):
     X, y = on_a_line(range(5), each=6)
     X = np.column_stack([X, X**2])
     keep = np.r_[0, 6:30]
     for data in (X[keep], csc_matrix(X[keep])):
-        scheme = data_driven_code(data, y[keep], random_state=1)
+        scheme = make(data, y[keep], random_state=1)
         assert sorted(scheme.classes) == list(range(5))
-        assert scheme == data_driven_code(data, y[keep], random_state=1)
+        assert scheme == make(data, y[keep], random_state=1)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -82,3 +84,22 @@ def test_any_binary_classifier_can_be_used():
 def test_at_least_one_partition_is_needed():
     with pytest.raises(ArgumentError, match="n_partitions=0 is too few"):
         data_driven_code(*on_a_line(range(4)), n_partitions=0)
+
+
+def test_decoc_has_one_row_less_than_classes_and_is_a_tree():
+    X, y = on_a_line([0, 1, 5, 6, 20, 21, 25])
+    code = decoc(X, y).code
+    assert code.n_partitions == 6
+    assert code.is_tree
+
+
+def test_decoc_separates_distant_classes_first():
+    X, y = on_a_line([0, 30, 1, 31])
+    assert decoc(X, y).code.matrix[0].tolist() == [-1, 1, -1, 1]
+
+
+def test_the_local_search_finds_two_distant_groups_of_many_classes():
+    X, y = on_a_line([*range(6), *range(100, 106)])
+    first = decoc(X, y, random_state=0).code.matrix[0]
+    assert abs(first.sum()) == 0
+    assert len(set(first[:6])) == 1

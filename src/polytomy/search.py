@@ -141,8 +141,8 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         PolytomyClassifier. "auto" keeps the value of a PolytomyClassifier in `estimator`.
     cv : int, splitter or list of splits, default=5
         The cross-validation folds. SVCs that are calibrated on as many folds, with schemes that are
-        not made from data, are calibrated on these, and so is the chosen classifier: each candidate
-        is trained once, and judged by its own out-of-fold probabilities.
+        not made from data, are calibrated on these: each candidate is trained once, and judged by
+        its own out-of-fold probabilities. Unless ``cv`` is a number, so is the chosen classifier.
     budget : float, optional
         Start no new fold after this many seconds. The first fold is always finished. Each fold is
         then measured with calibration folds of its own.
@@ -302,7 +302,9 @@ class SchemeSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             on_fold=self._report_fold if self.verbose else None,
         )
         own_cv = classifier.cv
-        if race.calibration_folds is not None:  # those of what was scored
+        # Folds of the user may keep groups together. Folds at random are dealt again: on those that
+        # a candidate was chosen for, its calibrations would be a little overconfident.
+        if race.calibration_folds is not None and not isinstance(self.cv, int | np.integer | str):
             classifier.cv = race.calibration_folds
             setup = replace(setup, training=replace(training, cv=race.calibration_folds))
         if self.pool is None:

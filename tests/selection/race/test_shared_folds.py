@@ -225,6 +225,17 @@ def test_the_chosen_classifier_is_calibrated_on_the_folds_that_it_was_scored_on(
     assert chosen.cv == "auto"
 
 
+def test_folds_that_are_dealt_at_random_are_dealt_again_for_the_chosen_classifier(blobs, shared):
+    X, y = blobs
+    found = search(blobs, "log_loss", cv=N_FOLDS)
+    assert shared == [9]
+    alone = PolytomyClassifier(SVC(tol=1e-6), random_state=0).set_params(
+        **{f"estimator__{name}": value for name, value in found.best_params_.items()}
+    )
+    expected = alone.fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(found.predict_proba(X), expected, rtol=1e-9)
+
+
 def test_the_score_of_the_search_is_that_of_the_chosen_classifier(blobs, shared):
     found = search(blobs, "log_loss", cv=list(FOLDS.split(*blobs)))  # of equal sizes
     assert shared == [9]

@@ -42,7 +42,7 @@ N_TRAIN = {
     "pendigits": 4_000,
     "sat": 3_000,
     "shuttle": 3_000,
-    "extra/krkopt": 3_000,
+    "krkopt": 3_000,
 }
 SIZES = {"fourier": (200, 500, 1000), "cascade": (100, 200), "borders": (100,)}
 N_TEST, MANY_TESTS = 3_000, 10_000
@@ -169,7 +169,7 @@ def plot() -> None:
             axis.plot(losses, [float(row["speed-up"]) for row in own], style, label=method)
         axis.axhline(1.0, color="grey", linewidth=0.7)
         axis.axvline(0.5, color="grey", linewidth=0.7, linestyle=":")
-        axis.set(title=name.removesuffix("_full").removeprefix("extra/"), yscale="log")
+        axis.set(title=name.removesuffix("_full"), yscale="log")
         axis.set_xscale("symlog", linthresh=0.5)
         axis.set_xticks([0, 0.5, 2, 10], ["0", "0.5", "2", "10"])
         axis.set_yticks([0.03, 0.1, 0.3, 1, 3, 10], ["0.03", "0.1", "0.3", "1", "3", "10"])

@@ -1,8 +1,8 @@
 """Datasets of the benchmarks, read from the folder POLYTOMY_DATA.
 
-Each is a file NAME.csv.gz with a header, the features first and the label last. SVMs use the
-options of Mills's experiments: C and gamma of LIBSVM, whose default gamma is one over the number of
-features.
+Each is a file NAME.csv.gz, there or in its subfolder `extra`, with a header, the features first and
+the label last. SVMs use the options of Mills's experiments: C and gamma of LIBSVM, whose default
+gamma is one over the number of features.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import csv
 import gzip
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,18 +63,24 @@ def folder() -> Path | None:
     return Path(name) if name and Path(name).is_dir() else None
 
 
-def available(names: tuple[str, ...] = PAPER) -> list[str]:
-    """Return the names of the datasets in the folder."""
+def find_file(name: str) -> Path | None:
+    """Return the file with a name in the folder or its subfolder, or None."""
     home = folder()
-    return [] if home is None else [name for name in names if (home / f"{name}.csv.gz").is_file()]
+    paths = [] if home is None else [home / name, home / "extra" / name]
+    return next((path for path in paths if path.is_file()), None)
+
+
+def available(names: Iterable[str] = PAPER) -> list[str]:
+    """Return the names of the datasets in the folder."""
+    return [name for name in names if find_file(f"{name}.csv.gz")]
 
 
 def load(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the features and labels of a dataset."""
-    home = folder()
-    if home is None:
-        raise FileNotFoundError("Set POLYTOMY_DATA to the folder of the datasets.")
-    with gzip.open(home / f"{name}.csv.gz", "rt", newline="") as file:
+    path = find_file(f"{name}.csv.gz")
+    if path is None:
+        raise FileNotFoundError(f"Set POLYTOMY_DATA to the folder of the datasets, with {name}.")
+    with gzip.open(path, "rt", newline="") as file:
         rows = csv.reader(file)
         next(rows)
         table = list(rows)

@@ -28,7 +28,7 @@ from benchmarks import data
 from benchmarks.prediction import time_in_turns
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "defaults.csv"
-DATASETS = ("letter", "usps", "pendigits", "sat", "extra/krkopt")
+DATASETS = ("letter", "usps", "pendigits", "sat", "krkopt")
 MADE = {"made-717": (10, 717), "made-40": (11, 40)}  # classes, features
 MOST_ROWS = 3000
 FIT_REPEATS, PREDICTION_REPEATS = 3, 15

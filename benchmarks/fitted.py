@@ -28,7 +28,7 @@ from benchmarks import study
 from benchmarks.calibration import import_if_installed
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "fitted.csv"
-DATASETS = ("pendigits", "usps", "segment", "sat", "humidity", "extra/calhousing8", "digits")
+DATASETS = ("pendigits", "usps", "segment", "sat", "humidity", "calhousing8", "digits")
 N_SPLITS, N_CALIBRATION = 2, 500
 METHODS = ("own", "polytomy", "sigmoid", "isotonic", "temperature")
 
@@ -68,7 +68,7 @@ def measure(name: str) -> list[dict[str, Any]]:
         X_test, y_test = part.X_test[N_CALIBRATION:], part.y_test[N_CALIBRATION:]
         for kind, model in make_models(seed).items():
             model.fit(part.X_train, part.y_train)
-            row: dict[str, Any] = {"dataset": name.removeprefix("extra/"), "split": seed}
+            row: dict[str, Any] = {"dataset": name, "split": seed}
             row |= {"model": kind, "n_classes": len(model.classes_)}
             for method in METHODS:
                 if method == "own" and not hasattr(model, "predict_proba"):

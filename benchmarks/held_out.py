@@ -28,7 +28,7 @@ from benchmarks import study
 from polytomy.calibration.final import clip_decisions
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "held_out.csv"
-DATASETS = ("extra/calhousing8", "extra/car", "extra/krkopt", "extra/pageblocks", "digits",
+DATASETS = ("calhousing8", "car", "krkopt", "pageblocks", "digits",
             "newsgroups", "shuttle")  # fmt: skip
 SCHEMES = ("one-vs-rest", "orthogonal", "adjacent", "tree", "direct")
 N_TRAIN, ENOUGH = 1500, 600
@@ -100,7 +100,7 @@ def main(names: list[str]) -> None:
             for scheme in SCHEMES:
                 with threadpool_limits(1):
                     losses = measure(estimator, scheme, part, 0)
-                row = {"dataset": name.removeprefix("extra/"), "learner": learner, "scheme": scheme}
+                row = {"dataset": name, "learner": learner, "scheme": scheme}
                 rows.append(row | {key: round(loss, 5) for key, loss in losses.items()})
                 print(*rows[-1].values(), flush=True)
     summarise(rows)

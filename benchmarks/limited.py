@@ -157,8 +157,8 @@ def read(name: str, seed: int) -> tuple[Any, Any]:
 
 
 DATASETS = (
-    *("extra/primarytumor", "extra/krkopt", "digit sums", "letter", "synthetic"),
-    "extra/omniglot_small",
+    *("primarytumor", "krkopt", "digit sums", "letter", "synthetic"),
+    "omniglot_small",
 )
 
 
@@ -198,7 +198,7 @@ def measure(data: str, learner: str, seed: int) -> dict[str, Any]:
     name = ours.binaries_[0].name.split("-0")[0].split(".")[0].split("/")[0]
     if hasattr(ours.scheme_, "schemes"):
         name = f"{len(ours.scheme_)} {name} trees"
-    values = [data.removeprefix("extra/"), len(labels), learner, len(y), len(peer.code_book_)]
+    values = [data, len(labels), learner, len(y), len(peer.code_book_)]
     values += [*scores[:3], name, len(ours.estimators_), planned.n_fits, *scores[3:]]
     return dict(zip(COLUMNS, values, strict=True))
 

@@ -51,8 +51,8 @@ from polytomy.model import composition
 from polytomy.model.fitting import TrainedBinaries, plan_training
 
 MACHINES = ("letter", "usps", "shuttle")
-REGRESSIONS = ("letter", "extra/omniglot_small")
-SPARSE = "extra/newsgroups20_sparse"
+REGRESSIONS = ("letter", "omniglot_small")
+SPARSE = "newsgroups20_sparse"
 MADE_SPARSE = "made-sparse"
 MADE = {"made-26": (26, 16, 400), "made-100": (100, 40, 40)}  # classes, features, rows per class
 N_COMPARED = 200
@@ -231,10 +231,7 @@ def load_sparse(name: str) -> tuple[sparse.csr_matrix, np.ndarray]:
         y = np.repeat(np.arange(20), 500)
         X = sparse.random(len(y), 20_000, 0.003, "csr", random_state=rng)
         return X + sparse.csr_matrix((np.ones(len(y)), (np.arange(len(y)), y)), X.shape), y
-    home = data.folder()
-    if home is None:
-        raise FileNotFoundError("Set POLYTOMY_DATA to the folder of the datasets.")
-    X, y = load_svmlight_file(str(home / f"{name}.svmlight.gz"))
+    X, y = load_svmlight_file(str(data.find_file(f"{name}.svmlight.gz")))
     return X, y
 
 
@@ -297,9 +294,7 @@ def main(names: list[str]) -> None:
         f"{'bank s':>9}{'':9}{'from own':>10}{'from peer':>10}{'peer MB':>8}{'MB':>8}"
     )
     known = data.available((*MACHINES, *REGRESSIONS)) or list(MADE)
-    home = data.folder()
-    is_there = home is not None and (home / f"{SPARSE}.svmlight.gz").is_file()
-    known.append(SPARSE if is_there else MADE_SPARSE)
+    known.append(SPARSE if data.find_file(f"{SPARSE}.svmlight.gz") else MADE_SPARSE)
     rows = []
     for name in names or dict.fromkeys(known):
         print(f"{name} …", file=sys.stderr, flush=True)

@@ -102,8 +102,7 @@ def load_humidity() -> Samples:
 
 def load_income() -> Samples:
     """Return the median income of Californian blocks, and their other features and price class."""
-    name = "calhousing8" if data.available(["calhousing8"]) else "extra/calhousing8"
-    X, price_class = data.load(name)
+    X, price_class = data.load("calhousing8")
     return np.column_stack([X[:, :-1], price_class.astype(float)]), X[:, -1]
 
 

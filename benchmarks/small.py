@@ -53,7 +53,7 @@ BUNDLED: dict[str, Callable[..., Any]] = {
     "wine": load_wine,
     "digits": load_digits,
 }
-OTHERS = ("extra/ecoli", "segment", "sat", "pendigits", "letter")
+OTHERS = ("ecoli", "segment", "sat", "pendigits", "letter")
 SIZES = (100, 300, 460)
 TARGETS = {"fit": {100: 1.5, 300: 1.0, 460: 1.0}, "one row": 1.2, "wide row": 0.6}
 REPEATS = {"fit": 15, "one row": 300, "linear votes": 15}

@@ -42,7 +42,7 @@ FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "study.png"
 EXTRA = ("anneal", "autos", "balance", "calhousing8", "car", "ecoli", "glass", "krkopt",
          "pageblocks", "primarytumor")  # fmt: skip
 OWN = {"iris": load_iris, "wine": load_wine, "digits": load_digits}
-NEWSGROUPS = "extra/newsgroups20_sparse.svmlight.gz"
+NEWSGROUPS = "newsgroups20_sparse.svmlight.gz"
 N_SPLITS, MOST_TRAINING, MOST_TEST = 3, 1000, 2000
 FEWEST, FEWEST_TRAINING = 10, 5
 BASELINE = "polytomy"
@@ -124,9 +124,8 @@ SHOWN = (
 
 
 def find_datasets() -> list[str]:
-    names = data.available((*data.PAPER, *(f"extra/{name}" for name in EXTRA)))
-    home = data.folder()
-    texts = ["newsgroups"] if home is not None and (home / NEWSGROUPS).is_file() else []
+    names = data.available((*data.PAPER, *EXTRA))
+    texts = ["newsgroups"] if data.find_file(NEWSGROUPS) else []
     return [*names, *texts, *OWN]
 
 
@@ -135,7 +134,7 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray]:
     if name in OWN:
         return OWN[name](return_X_y=True)
     if name == "newsgroups":
-        counts, y = load_svmlight_file(str(data.folder() / NEWSGROUPS))
+        counts, y = load_svmlight_file(str(data.find_file(NEWSGROUPS)))
         words = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
         return TruncatedSVD(100, random_state=0).fit_transform(words), y
     return data.load(name)
@@ -282,14 +281,14 @@ def main(words: list[str]) -> None:
         warnings.simplefilter("ignore")
         compose("one-vs-one", 0).fit(*load_iris(return_X_y=True))  # load the compiled routines
         for seed, name in product(range(N_SPLITS), words or find_datasets()):
-            part, label = split(*load(name), seed), name.removeprefix("extra/")
+            part = split(*load(name), seed)
             for method, make in METHODS.items():
                 is_missing = method.startswith("LightGBM") and not has_lightgbm
-                if is_missing or (label, str(seed), method) in done:
+                if is_missing or (name, str(seed), method) in done:
                     continue
                 with threadpool_limits(1):
                     found = measure(make(part.X_train.shape[1], seed), part)
-                rows.append({"dataset": label, "split": seed, "method": method} | found)
+                rows.append({"dataset": name, "split": seed, "method": method} | found)
                 print(*rows[-1].values(), flush=True)
                 append_result(rows[-1])
     summarise(rows)

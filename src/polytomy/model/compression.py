@@ -62,6 +62,7 @@ _RIDGE = 1e-5
 # A smaller gain is not worth an approximation.
 _LEAST_SPEED_UP = 1.2
 _TIMED_SAMPLES = 4_000
+_LEAST_TIMINGS, _SECONDS_OF_TIMING = 4, 0.2
 
 _MANY_SEEN = 0.1
 
@@ -493,15 +494,17 @@ def _speed_up(exact: Composition, fast: Composition, X: Any) -> float:
     """Return the time that one composition takes for samples, divided by that of another.
 
     It is processor time, which depends less on what else the machine does. Threads of BLAS use some
-    of it while they wait for each other, so there is only one.
+    of it while they wait for work, so there is only one, and earlier ones have time to fall asleep.
     """
     shortest = [np.inf, np.inf]
+    n_timed, end = 0, time.monotonic() + _SECONDS_OF_TIMING
     with one_blas_thread():
-        for _ in range(4):
+        while n_timed < _LEAST_TIMINGS or time.monotonic() < end:
             for k, each in enumerate((exact, fast)):
                 start = time.process_time()
                 each.scores(X)
                 shortest[k] = min(shortest[k], time.process_time() - start)
+            n_timed += 1
     return shortest[0] / shortest[1]
 
 

@@ -225,7 +225,7 @@ def plot() -> None:
         "accuracy": "accuracy",
         "top5": "true class among the first five",
     }
-    colours = {"polytomy": "#2d6f9e", "scikit-learn": "#c2573a", "napkinxc": "#6a8f3c"}
+    colours = {"polytomy": "#8fb8d6", "scikit-learn": "#c2573a", "napkinxc": "#6a8f3c"}
     figure = Figure(figsize=(13, 4.2), facecolor="#fcfbf8", layout="constrained")
     rows = read_results()
     axes = figure.subplots(1, 4)
@@ -238,7 +238,7 @@ def plot() -> None:
             axis.plot(
                 [int(row["classes"]) for row in own],
                 [float(row[field]) for row in own],
-                color=colours[name.split(",")[0]],
+                color="#1d4f76" if "C=scale" in name else colours[name.split(",")[0]],
                 linestyle="-." if is_wide else "--" if "tree" in name else "-",
                 marker="D" if is_discriminant else "s" if "SVC" in name else "o",
                 markersize=4,

@@ -250,6 +250,8 @@ def _read_value(info: State, name: str, hint: Any, unpacker: Unpacker) -> Any:
 def _is_of_type(value: Any, hint: Any) -> bool:
     """Return whether a value, and all values in it, are of a type, given as an annotation."""
     origin, inner = get_origin(hint), get_args(hint)
+    # From NumPy 2.5, NDArray is an alias that stands for a type.
+    origin = get_origin(getattr(origin, "__value__", None)) or origin
     if isinstance(hint, UnionType):
         return any(_is_of_type(value, each) for each in inner)
     if isinstance(value, dict):

@@ -18,7 +18,7 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from types import MethodType
+from types import MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ TRUSTED = frozenset(
         "builtins": ("object",),
         "numpy": ("dtype", "mean"),
         "scipy._lib.array_api_compat.numpy._aliases": ("asarray",),
-        "scipy.interpolate._bsplines": ("BSpline",),
+        "scipy.interpolate._bsplines": ("BSpline", "_BSpline"),
         "sklearn.calibration": (
             *("_CalibratedClassifier", "_SigmoidCalibration", "_TemperatureScaling"),
         ),
@@ -219,7 +219,7 @@ def _parts_of(value: Any) -> Iterable[Any]:
         return value
     if isinstance(value, np.ndarray):
         return value.ravel().tolist() if value.dtype.hasobject else ()
-    if issparse(value):
+    if issparse(value) or isinstance(value, ModuleType):
         return ()
     if isinstance(value, MethodType):
         return (value.__self__,)

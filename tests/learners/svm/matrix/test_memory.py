@@ -166,7 +166,7 @@ print(before, train(2500), train(3750, {too_little}))
         bound = need(X, 2500, 6) + bytes_of_thread(2500, n_runs=6)
         assert bytes_of_matrix(2500) < large - before < bound
         # Nothing larger was even tried.
-        assert refused == large
+        assert refused - large < 1e6  # a few pages; the matrix would take 56 MB
 
     @pytest.mark.parametrize("budget", ["2 GB", -1, float("nan"), True])
     def test_an_invalid_budget_is_refused(self, budget):

@@ -70,6 +70,14 @@ def find_file(name: str) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
+def need_file(name: str) -> Path:
+    """Return the file with a name."""
+    path = find_file(name)
+    if path is None:
+        raise FileNotFoundError(f"Set POLYTOMY_DATA to the folder of the datasets, with {name}.")
+    return path
+
+
 def available(names: Iterable[str] = PAPER) -> list[str]:
     """Return the names of the datasets in the folder."""
     return [name for name in names if find_file(f"{name}.csv.gz")]
@@ -77,10 +85,7 @@ def available(names: Iterable[str] = PAPER) -> list[str]:
 
 def load(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the features and labels of a dataset."""
-    path = find_file(f"{name}.csv.gz")
-    if path is None:
-        raise FileNotFoundError(f"Set POLYTOMY_DATA to the folder of the datasets, with {name}.")
-    with gzip.open(path, "rt", newline="") as file:
+    with gzip.open(need_file(f"{name}.csv.gz"), "rt", newline="") as file:
         rows = csv.reader(file)
         next(rows)
         table = list(rows)

@@ -231,7 +231,7 @@ def load_sparse(name: str) -> tuple[sparse.csr_matrix, np.ndarray]:
         y = np.repeat(np.arange(20), 500)
         X = sparse.random(len(y), 20_000, 0.003, "csr", random_state=rng)
         return X + sparse.csr_matrix((np.ones(len(y)), (np.arange(len(y)), y)), X.shape), y
-    X, y = load_svmlight_file(str(data.find_file(f"{name}.svmlight.gz")))
+    X, y = load_svmlight_file(str(data.need_file(f"{name}.svmlight.gz")))
     return X, y
 
 

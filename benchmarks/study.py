@@ -134,7 +134,7 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray]:
     if name in OWN:
         return OWN[name](return_X_y=True)
     if name == "newsgroups":
-        counts, y = load_svmlight_file(str(data.find_file(NEWSGROUPS)))
+        counts, y = load_svmlight_file(str(data.need_file(NEWSGROUPS)))
         words = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
         return TruncatedSVD(100, random_state=0).fit_transform(words), y
     return data.load(name)
